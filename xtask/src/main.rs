@@ -23,6 +23,7 @@ mod tracked;
 mod unsafety;
 mod verify;
 mod width;
+mod wings;
 mod workspace;
 
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::runner::{announce, cargo, step};
 use crate::setup::{self, Need};
-use crate::{fuzz, listed, purity, spec, supply, test, tracked, unsafety, width};
+use crate::{fuzz, listed, purity, spec, supply, test, tracked, unsafety, width, wings};
 
 /// `cargo xtask verify [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -34,12 +34,13 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     test::run(quick)
 }
 
-/// `cargo xtask tidy`: checks the lists of modules and of files with `unsafe`, the width of lines, and the files in
-/// git.
+/// `cargo xtask tidy`: checks the lists of modules and of files with `unsafe`, the width of lines, the wings of
+/// the head, and the files in git.
 pub(crate) fn tidy() -> Result<()> {
     listed::check()?;
     unsafety::check()?;
     width::check()?;
+    wings::check()?;
     tracked::check()
 }
 

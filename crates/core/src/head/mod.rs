@@ -2,19 +2,21 @@
 //! Processes are the daemons' affair, even on its own node.
 
 mod clients;
+mod counters;
 mod dvm;
 mod elastic;
 mod jobs;
+mod lists;
 mod pmix;
 mod sessions;
 
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, ExitStatus, NodeRecord};
+use ferrite_types::{DaemonRank, ExitStatus, JobId, JobState, NodeRecord};
 use ferrite_wire::HeadMessage;
 
 pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
-use self::clients::Counted;
+use self::counters::{Counted, Counters};
 use crate::cx::Cx;
 use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput};
 
@@ -30,6 +32,7 @@ pub struct Head {
     sessions: sessions::Sessions,
     jobs: jobs::Jobs,
     clients: clients::Clients,
+    counters: Counters,
     pmix: pmix::Pmix,
 }
 
@@ -46,7 +49,8 @@ impl Head {
             local: local.clone(),
             config,
             jobs: jobs::Jobs::default(),
-            clients: clients::Clients::new(),
+            clients: clients::Clients::default(),
+            counters: Counters::default(),
             pmix: pmix::Pmix::default(),
         }
     }
@@ -70,7 +74,7 @@ impl Head {
 
     /// Handles the start of the machine.
     pub(crate) fn start(&mut self, cx: &mut Cx) {
-        self.on_start(cx);
+        self.activate(JobId::DAEMONS, JobState::Init, cx);
         self.finish(cx);
     }
 
@@ -97,7 +101,10 @@ impl Head {
         match input {
             HeadInput::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
             HeadInput::Request { id, request } => self.on_request(id, request, cx),
-            HeadInput::ClientGone(request) => self.on_client_gone(request, cx),
+            HeadInput::ClientGone(request) => {
+                self.forget_requester(request, cx);
+                self.end_submission(request, cx);
+            }
             HeadInput::ToolGone(requests) => self.on_tool_gone(&requests, cx),
             HeadInput::Cancel(request) => self.on_cancel(request, cx),
             HeadInput::SignalSubmitted { request, signal } => self.on_signal_submitted(request, signal, cx),
@@ -138,7 +145,7 @@ impl Head {
             HeadMessage::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
             HeadMessage::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
             HeadMessage::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
-            HeadMessage::Rejoined { .. } => self.clients.count(Counted::Rejoin),
+            HeadMessage::Rejoined { .. } => self.counters.count(Counted::Rejoin),
             HeadMessage::LocalLaunchComplete { job, started, failed } => {
                 self.on_local_launch(origin, job, started, failed, cx)
             }

@@ -3,13 +3,13 @@
 
 use ferrite_rm::launcher::{self, Launcher};
 use ferrite_rm::params::ParamError;
-use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState, RankSet};
+use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState, NodeId, RankSet};
 use ferrite_wire::{Contact, DaemonMessage, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::describe_end;
 use crate::head::Head;
-use crate::head::clients::Counted;
+use crate::head::counters::Counted;
 use crate::launches::TicketBase;
 use crate::{Effect, HeadTimer};
 
@@ -41,10 +41,6 @@ impl BringUp {
 }
 
 impl Head {
-    pub(in crate::head) fn on_start(&mut self, cx: &mut Cx) {
-        self.activate(JobId::DAEMONS, JobState::Init, cx);
-    }
-
     /// LAUNCH_DAEMONS: starts the daemons of all nodes but the head's.
     pub(in crate::head) fn launch_daemons(&mut self, cx: &mut Cx) {
         let targets = self.targets();
@@ -143,17 +139,32 @@ impl Head {
             return;
         }
         let rank = report.rank;
-        if let Some(campaign) = self.elastic.campaign_of(rank) {
-            return self.on_newcomer_report(campaign, report, cx);
-        }
-        self.dvm.meet(rank, report.contact, report.pid);
-        if let Some(node) = self.pool.node_of(rank).map(|node| node.id) {
-            self.pool.learn(node, report.hostname, &report.topology);
-        }
+        let Err(report) = self.on_newcomer_report(report, cx) else { return };
+        let node = self.pool.node_of(rank).map(|node| node.id);
+        self.meet(report, node);
         self.dvm.contacts.rehome(cx);
         if self.dvm.bringup.on_report(rank) {
             self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
         }
+    }
+
+    /// Notes what a daemon reports: where it listens, its process, and the machine of its node.
+    pub(in crate::head) fn meet(&mut self, report: DaemonReport, node: Option<NodeId>) {
+        let DaemonReport { rank, hostname, contact, topology, pid } = report;
+        self.dvm.contacts.on_report(rank, contact, pid);
+        if let Some(node) = node {
+            self.pool.learn(node, hostname, &topology);
+        }
+    }
+
+    /// Sends the wireup to all daemons, and tells the tree parents of those that have come where these listen.
+    pub(in crate::head) fn send_wireup(&mut self, come: RankSet, purpose: Purpose, cx: &mut Cx) {
+        self.dvm.wireups += 1;
+        let (size, dead, coming) = (cx.tree.size(), cx.tree.holes().clone(), cx.tree.coming().clone());
+        let wireup = Wireup { number: self.dvm.wireups, size, dead, coming, come: come.clone() };
+        self.counters.count(Counted::Xcast);
+        cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), purpose));
+        self.dvm.contacts.place_newcomers(&come, cx);
     }
 
     /// DAEMONS_REPORTED: sends the wireup to all daemons; VM_READY follows when all have acknowledged it (spec L8).
@@ -163,9 +174,7 @@ impl Head {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;
         }
-        let wireup = Wireup { number: self.dvm.next_wireup(), size: cx.tree.size(), ..Wireup::default() };
-        self.clients.count(Counted::Xcast);
-        cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Wireup));
+        self.send_wireup(RankSet::new(), Purpose::Wireup, cx);
     }
 
     /// Handles an xcast that every daemon has acknowledged (spec L8).
@@ -190,9 +199,7 @@ impl Head {
         if self.config.persistent {
             cx.effect(Effect::Ready);
         }
-        for (request, submission) in self.jobs.take_early() {
-            self.dispatch_job(request, submission, cx);
-        }
+        self.dispatch_early(cx);
     }
 
     pub(in crate::head) fn on_launcher_ended(
@@ -221,11 +228,8 @@ impl Head {
         if self.dvm.is_ending() {
             return;
         }
-        if let Some(campaign) = self.elastic.grow_of(failure.rank) {
-            return self.on_newcomer_not_launched(campaign, failure, cx);
-        }
-        if self.dvm.is_ready() {
-            // The campaign is over.
+        // In a DVM that is ready the campaign of a daemon that is nobody's newcomer is over.
+        if self.on_newcomer_not_launched(failure, cx) || self.dvm.is_ready() {
             return;
         }
         let (who, cause) = (failure.subject(), &failure.cause);

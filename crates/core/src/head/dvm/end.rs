@@ -6,6 +6,7 @@ use ferrite_wire::{DaemonMessage, Message};
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
+use crate::head::jobs::Job;
 
 /// The progress of the end.
 #[derive(Debug, Default)]
@@ -30,8 +31,7 @@ impl Head {
             return;
         }
         self.dvm.exit.code = Some(code);
-        self.drain_campaigns(cx);
-        self.drain_extensions(cx);
+        self.drain_changes(cx);
         self.dvm.launches.abandon(cx);
         for daemon in self.dvm.contacts.homeless().iter() {
             cx.out.push_back(Outgoing::Direct(daemon, Message::Daemon(DaemonMessage::Exit)));
@@ -42,9 +42,9 @@ impl Head {
     /// Ends the DVM after every daemon, the head's own included, has left.
     pub(crate) fn on_daemons_gone(&mut self, cx: &mut Cx) {
         let code = self.dvm.exit.code.unwrap_or(INTERRUPTED);
-        self.answer_everybody(cx);
+        self.answer_submitters(cx);
         self.dvm.enter(JobState::DaemonsTerminated, cx);
-        self.elastic.end_allocations(cx);
+        self.give_everything_back(cx);
         cx.effect(Effect::Exit { code });
     }
 
@@ -74,7 +74,7 @@ impl Head {
     /// Ends every job, then the DVM, which exits with `code`.
     pub(in crate::head) fn stop_all(&mut self, why: &str, code: u8, cx: &mut Cx) {
         self.refuse_early(why, cx);
-        let jobs: Vec<JobId> = self.jobs.ids();
+        let jobs: Vec<JobId> = self.jobs.iter().map(Job::id).collect();
         for job in &jobs {
             self.fail_job(*job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
         }
@@ -86,16 +86,13 @@ impl Head {
 
     /// Leaves at once; guards and lifelines clean up.
     fn force_quit(&mut self, cx: &mut Cx) {
-        self.answer_everybody(cx);
+        self.answer_submitters(cx);
         self.dvm.enter(JobState::ForcedExit, cx);
-        self.drain_extensions(cx);
-        self.elastic.end_allocations(cx);
+        self.give_everything_back(cx);
         cx.effect(Effect::Exit { code: INTERRUPTED });
     }
 
     pub(in crate::head) fn on_forward_signal(&mut self, signal: i32, cx: &mut Cx) {
-        for id in self.jobs.ids() {
-            self.send_signal(id, signal, cx);
-        }
+        self.jobs.iter().for_each(|job| self.send_signal(job.id(), signal, cx));
     }
 }

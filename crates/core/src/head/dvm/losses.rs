@@ -9,8 +9,7 @@ use ferrite_wire::{Message, TreeMessage};
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
-use crate::head::clients::Counted;
-use crate::head::jobs::notices;
+use crate::head::counters::Counted;
 
 /// The time in which successive losses are declared together (milliseconds), so that a failed rack takes one repair.
 const GATHER_MS: u64 = 20;
@@ -51,11 +50,11 @@ impl Head {
             return;
         }
         // A newcomer is not part of the DVM yet.
-        if let Some(campaign) = self.elastic.grow_of(rank) {
-            return self.on_target_lost(campaign, rank, cause, cx);
+        if self.on_target_lost(rank, cause, cx) {
+            return;
         }
         if !self.dvm.is_ready() {
-            return self.fail_bringup(notices::daemon_lost_in_bringup(self.node_name(rank), cause), cx);
+            return self.fail_bringup(lost_in_bringup(self.node_name(rank), cause), cx);
         }
         self.dvm.losses.reported.insert(rank, cause.to_owned());
         if !self.dvm.losses.gathering {
@@ -82,10 +81,10 @@ impl Head {
         let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
         let ranks: RankSet = dead.keys().copied().collect();
         self.dvm.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
-        self.clients.count(Counted::DaemonsLost(ranks.len()));
+        self.counters.count(Counted::DaemonsLost(ranks.len()));
         self.pool.lose(&ranks);
         // Sent before anything else, so that all later messages take the repaired tree.
-        self.clients.count(Counted::Xcast);
+        self.counters.count(Counted::Xcast);
         let (message, purpose) =
             (Message::Tree(TreeMessage::Died { ranks: ranks.clone() }), Purpose::Deaths(ranks.clone()));
         cx.out.push_back(Outgoing::Xcast(message, purpose));
@@ -94,7 +93,7 @@ impl Head {
         self.lose_participants(&ranks, cx);
         let was_used = self.lose_procs_on(&dead, cx);
         if !was_used || self.config.persistent {
-            cx.notice(notices::daemons_lost(&dead));
+            cx.notice(daemons_lost(&dead));
         }
         self.settle_grants(cx);
         self.sweep_sessions(cx);
@@ -104,7 +103,20 @@ impl Head {
 
     /// Records that every daemon has repaired its tree.
     pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
-        self.clients.count(Counted::Repair);
+        self.counters.count(Counted::Repair);
         self.dvm.losses.on_repaired(ranks);
     }
+}
+
+/// Message about lost daemons for the operator of the DVM.
+fn daemons_lost(dead: &BTreeMap<DaemonRank, Loss>) -> String {
+    let each: Vec<String> = dead.values().take(8).map(|loss| format!("  {}: {}", loss.node, loss.cause)).collect();
+    let more = dead.len().saturating_sub(each.len());
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    format!("The DVM has lost daemons and goes on without their nodes:\n{}{more}", each.join("\n"))
+}
+
+/// Message about a daemon whose loss ends the bring-up.
+fn lost_in_bringup(node: &str, cause: &str) -> String {
+    format!("The daemon on node {node} was lost while the DVM was being started ({cause}).\nNothing was started.")
 }

@@ -5,6 +5,7 @@ mod contacts;
 mod end;
 mod losses;
 mod nodes;
+mod status;
 
 use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
 use ferrite_wire::{Contact, NodeLaunch};
@@ -72,19 +73,13 @@ impl Dvm {
     }
 
     /// Daemons of the bring-up that have not reported.
-    pub(in crate::head) fn missing(&self) -> &RankSet {
+    fn missing(&self) -> &RankSet {
         self.bringup.missing()
     }
 
     /// Nodes of dead daemons whose death some daemons have not acknowledged yet.
-    pub(in crate::head) fn under_repair(&self) -> impl Iterator<Item = &str> {
+    fn under_repair(&self) -> impl Iterator<Item = &str> {
         self.losses.under_repair()
-    }
-
-    /// The number of the next wireup.
-    pub(in crate::head) fn next_wireup(&mut self) -> u64 {
-        self.wireups += 1;
-        self.wireups
     }
 
     /// Starts the daemons of newcomers, each of which calls the head and waits for its place.
@@ -103,11 +98,6 @@ impl Dvm {
         self.launches.abandon_one(rank, cx);
     }
 
-    /// Notes where a daemon listens that has reported, and its process id.
-    pub(in crate::head) fn meet(&mut self, rank: DaemonRank, contact: Contact, pid: u32) {
-        self.contacts.on_report(rank, contact, pid);
-    }
-
     /// Forgets where daemons listened that have left.
     pub(in crate::head) fn part_with(&mut self, ranks: &RankSet) {
         self.contacts.forget(ranks);
@@ -116,11 +106,6 @@ impl Dvm {
     /// The process id of a daemon that has reported.
     pub(in crate::head) fn pid(&self, rank: DaemonRank) -> Option<u32> {
         self.contacts.pid(rank)
-    }
-
-    /// Tells tree parents the contacts of the newcomers below them.
-    pub(in crate::head) fn place_newcomers(&self, come: &RankSet, cx: &mut Cx) {
-        self.contacts.place_newcomers(come, cx);
     }
 
     /// Tells the new parents of orphans, or of daemons whose parent leaves, at which contacts these listen.

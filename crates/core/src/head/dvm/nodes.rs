@@ -99,7 +99,7 @@ impl Pool {
     }
 
     /// True for a node whose daemon was lost.
-    pub(in crate::head) fn is_lost(&self, node: NodeId) -> bool {
+    pub(super) fn is_lost(&self, node: NodeId) -> bool {
         self.lost.contains(&node)
     }
 
@@ -128,11 +128,6 @@ impl Pool {
         self.nodes.iter().filter_map(|node| node.daemon).filter(|rank| daemons.contains(*rank)).collect()
     }
 
-    /// The sum of slots of the DVM.
-    pub(in crate::head) fn total_slots(&self) -> u32 {
-        self.up().map(|node| node.slots).sum()
-    }
-
     /// True when two names are of the same host.
     pub(in crate::head) fn same_host(&self, a: &str, b: &str) -> bool {
         name::same_host(a, b, self.keep_fqdn)
@@ -156,9 +151,20 @@ impl Pool {
         }
     }
 
+    /// Takes a host of a request in: a known node that was outside gets the new entry.
+    pub(in crate::head) fn admit(&mut self, host: &HostEntry, known: Option<NodeId>, local: &LocalNode) -> NodeId {
+        match known {
+            Some(node) => {
+                self.readmit(node, host);
+                node
+            }
+            None => self.add(host, local),
+        }
+    }
+
     /// Adds a host, which is outside until a daemon comes there. The head's machine has its daemon, even outside the
     /// allocation.
-    pub(in crate::head) fn admit(&mut self, host: &HostEntry, local: &LocalNode) -> NodeId {
+    fn add(&mut self, host: &HostEntry, local: &LocalNode) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         let here = self.same_host(&local.hostname, &host.name);
         self.nodes.push(NodeRecord {
@@ -180,7 +186,7 @@ impl Pool {
     }
 
     /// Gives a node that was outside a new entry; the job of the resource manager that it belongs to stays.
-    pub(in crate::head) fn readmit(&mut self, node: NodeId, host: &HostEntry) {
+    fn readmit(&mut self, node: NodeId, host: &HostEntry) {
         let rm_job = self.hosts[node.0 as usize].rm_job.take();
         self.hosts[node.0 as usize] = HostEntry { rm_job, ..host.clone() };
         self.record_mut(node).max_slots = host.max_slots.unwrap_or(0);
@@ -193,7 +199,7 @@ impl Pool {
                 self.hosts[node.0 as usize] = host;
                 node
             }
-            None => self.admit(&host, local),
+            None => self.add(&host, local),
         }
     }
 
@@ -223,7 +229,7 @@ impl Pool {
     }
 
     /// Notes the report of a daemon about its machine.
-    pub(in crate::head) fn learn(&mut self, node: NodeId, hostname: String, topology: &Topology) {
+    pub(super) fn learn(&mut self, node: NodeId, hostname: String, topology: &Topology) {
         let topology = self.shared_topology(topology);
         let node = self.record_mut(node);
         node.topology = topology;

@@ -13,7 +13,8 @@ use super::plan::{Joins, Plan, Reason};
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::Counted;
+use crate::head::counters::Counted;
+use crate::head::lists::listed;
 use crate::pmix_status::PMIX_ERR_UNREACH;
 use crate::{Effect, HeadTimer, RequestId, Transition};
 
@@ -87,11 +88,6 @@ impl Campaigns {
     /// A campaign that its caller knows to be open.
     pub(super) fn expect_mut(&mut self, id: CampaignId) -> &mut Campaign {
         self.open.get_mut(&id).unwrap_or_else(|| panic!("campaign {id} is not open"))
-    }
-
-    /// True while any campaign is open, so that jobs may not be mapped.
-    pub(super) fn any(&self) -> bool {
-        self.that_hold(None).next().is_some()
     }
 
     /// True while mapped jobs may not be launched (spec E8).
@@ -234,7 +230,7 @@ impl Head {
         let (kind, failed) = (campaign.kind(), failure.is_some());
         let step = if failed { CampaignStep::Failed } else { CampaignStep::Done };
         cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
-        self.clients.count(Counted::Campaign { kind, failed });
+        self.counters.count(Counted::Campaign { kind, failed });
         self.settle_grants(cx);
         self.tell_requester(&campaign, failure.as_ref(), cx);
         match (&failure, &campaign.change) {
@@ -262,7 +258,7 @@ impl Head {
     }
 
     /// Cancels the open campaigns at the end of the DVM and answers their requesters (spec E6).
-    pub(in crate::head) fn drain_campaigns(&mut self, cx: &mut Cx) {
+    pub(super) fn drain_campaigns(&mut self, cx: &mut Cx) {
         for (id, campaign) in std::mem::take(&mut self.elastic.campaigns.open) {
             cx.cancel_timer(HeadTimer::Campaign(id));
             let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();
@@ -285,12 +281,12 @@ impl Head {
         let campaign = self.elastic.campaigns.expect(id);
         let of = |ranks: &RankSet| {
             let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));
-            crate::head::clients::listed_names(names.map(|(_, node)| self.pool.record(*node).name.as_str()))
+            listed(names.map(|(_, node)| self.pool.record(*node).name.as_str()))
         };
         match &campaign.phase {
             Phase::Behind => {
                 let before: Vec<String> = campaign.behind.iter().map(|id| format!("campaign {id}")).collect();
-                format!("{} to end", crate::head::clients::listed_names(before.iter().map(String::as_str)))
+                format!("{} to end", listed(before.iter().map(String::as_str)))
             }
             Phase::Queued => self.turns_before(),
             Phase::Launching { missing } => format!("the daemons of {} to report", of(missing)),

@@ -296,7 +296,7 @@ impl Head {
     }
 
     /// Withdraws the extension of a client that is gone.
-    pub(in crate::head) fn withdraw_of_client(&mut self, request: RequestId, cx: &mut Cx) {
+    pub(super) fn withdraw_of_client(&mut self, request: RequestId, cx: &mut Cx) {
         for (_, waiting) in self.elastic.extensions.waiting_mut() {
             if waiting.requester.is(request) {
                 waiting.requester = Requester::Nobody;
@@ -325,8 +325,20 @@ impl Head {
         }
     }
 
+    /// Withdraws what nobody needs any more when the DVM ends: campaigns and extensions.
+    pub(in crate::head) fn drain_changes(&mut self, cx: &mut Cx) {
+        self.drain_campaigns(cx);
+        self.drain_extensions(cx);
+    }
+
+    /// Gives everything back to the resource manager at the very end: extensions that wait, and all granted jobs.
+    pub(in crate::head) fn give_everything_back(&mut self, cx: &mut Cx) {
+        self.drain_extensions(cx);
+        self.elastic.grants.end_all(cx);
+    }
+
     /// Withdraws all extensions at the end of the DVM.
-    pub(in crate::head) fn drain_extensions(&mut self, cx: &mut Cx) {
+    fn drain_extensions(&mut self, cx: &mut Cx) {
         self.withdraw_requests(|_| true, PMIX_ERR_UNREACH, "The DVM is ending.", cx);
     }
 

@@ -8,7 +8,7 @@ use ferrite_rm::Source;
 use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet, SessionId};
 use ferrite_wire::{
     Activation, AddedHost, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange,
-    Ticket, TreeMessage, Wireup,
+    Ticket, TreeMessage,
 };
 
 use super::campaigns::{Campaign, Campaigns};
@@ -18,7 +18,7 @@ use super::plan::{GrowPlan, Reason};
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
-use crate::head::clients::Counted;
+use crate::head::counters::Counted;
 use crate::launches::TicketBase;
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION,
@@ -73,8 +73,7 @@ impl Head {
         } else if names_nothing {
             return bad("The request names no nodes and no number of nodes.");
         }
-        let session = request.alloc_id.as_ref().map(|name| self.sessions.allocation_named(name)).transpose()?;
-        session.map_or(Ok(()), |session| self.check_can_extend(session, &request.terms))?;
+        let session = self.session_to_grow(request)?;
         let mut wanted = Vec::new();
         for host in &request.hosts {
             wanted.push(self.wanted(host, &wanted)?);
@@ -203,11 +202,8 @@ impl Head {
     fn admit(&mut self, at: &Place<'_>) -> NodeId {
         match at {
             Place::Known(id) => *id,
-            Place::Again(id, host) => {
-                self.pool.readmit(*id, host);
-                *id
-            }
-            Place::New(host) => self.pool.admit(host, &self.local),
+            Place::Again(id, host) => self.pool.admit(host, Some(*id), &self.local),
+            Place::New(host) => self.pool.admit(host, None, &self.local),
         }
     }
 
@@ -251,20 +247,24 @@ impl Head {
         Ok(TicketBase { ticket: Ticket { size, ..base.ticket }, ..base })
     }
 
-    /// Handles the report of a newcomer (spec E20).
-    pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
-        let DaemonReport { rank, hostname, contact, topology, pid } = report;
+    /// Handles the report of a newcomer (spec E20). The report of a daemon without a campaign comes back.
+    pub(in crate::head) fn on_newcomer_report(
+        &mut self,
+        report: DaemonReport,
+        cx: &mut Cx,
+    ) -> Result<(), DaemonReport> {
+        let Some(id) = self.elastic.campaigns.of_daemon(report.rank) else { return Err(report) };
         let campaign = self.elastic.campaigns.expect_mut(id);
-        let Phase::Launching { missing } = &mut campaign.phase else { return };
-        if !missing.remove(rank) {
-            return;
+        if let Phase::Launching { missing } = &mut campaign.phase
+            && missing.remove(report.rank)
+        {
+            let (node, complete) = (campaign.targets[&report.rank], missing.is_empty());
+            self.meet(report, Some(node));
+            if complete {
+                self.wire_newcomers(id, cx);
+            }
         }
-        let (node, complete) = (campaign.targets[&rank], missing.is_empty());
-        self.dvm.meet(rank, contact, pid);
-        self.pool.learn(node, hostname, &topology);
-        if complete {
-            self.wire_newcomers(id, cx);
-        }
+        Ok(())
     }
 
     /// Gives the newcomers their places and sends the wireup, once all have reported (spec E21).
@@ -273,16 +273,7 @@ impl Head {
         let come: RankSet = campaign.targets.keys().copied().collect();
         self.elastic.campaigns.enter(id, Phase::WiringUp { late: Late::default() }, cx);
         cx.tree.fill(&come);
-        let wireup = Wireup {
-            number: self.dvm.next_wireup(),
-            size: cx.tree.size(),
-            dead: cx.tree.holes().clone(),
-            coming: cx.tree.coming().clone(),
-            come: come.clone(),
-        };
-        self.clients.count(Counted::Xcast);
-        cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Grow(id)));
-        self.dvm.place_newcomers(&come, cx);
+        self.send_wireup(come, Purpose::Grow(id), cx);
     }
 
     /// Ends the grow: every daemon has acknowledged the wireup (spec E21).
@@ -307,12 +298,14 @@ impl Head {
         self.end_campaign(id, cx);
     }
 
-    /// Handles a launcher's report that a newcomer did not start (spec E22).
-    pub(in crate::head) fn on_newcomer_not_launched(&mut self, id: CampaignId, failure: &LaunchFailure, cx: &mut Cx) {
+    /// Handles a launcher's report that a newcomer did not start (spec E22). False for a daemon that is no newcomer.
+    pub(in crate::head) fn on_newcomer_not_launched(&mut self, failure: &LaunchFailure, cx: &mut Cx) -> bool {
+        let Some(id) = self.elastic.campaigns.of_newcomer(failure.rank) else { return false };
         let (who, LaunchFailure { command, cause, .. }) = (failure.subject(), failure);
         let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
         let cause = format!("{who} could not be started{command}: {cause}.");
         self.fail_grow(id, Reason::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
+        true
     }
 
     /// Handles the lost link of a daemon without a place: a newcomer on its way in, or one that was dismissed.
@@ -324,17 +317,19 @@ impl Head {
                 self.end_campaign(id, cx);
             }
         } else {
-            self.on_target_lost(id, rank, cause, cx);
+            self.on_target_lost(rank, cause, cx);
         }
         self.run_activated(cx);
     }
 
-    /// Fails a grow that has lost a daemon before its end (spec E22).
-    pub(in crate::head) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+    /// Fails the grow that has lost a daemon before its end (spec E22). False for a daemon that is no newcomer.
+    pub(in crate::head) fn on_target_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) -> bool {
+        let Some(id) = self.elastic.campaigns.of_newcomer(rank) else { return false };
         let node = self.elastic.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
         let node = node.map_or("", |node| self.pool.record(*node).name.as_str());
         let cause = format!("The daemon on node {node} was lost before it was part of the DVM ({cause}).");
         self.fail_grow(id, Reason::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
+        true
     }
 
     /// Fails a grow that has taken too long; the message names the missing daemons (spec E22).
@@ -375,7 +370,7 @@ impl Head {
     /// Orders newcomers with places out as in a shrink, so that every tree drops them (spec E24).
     fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
-        self.clients.count(Counted::Xcast);
+        self.counters.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         self.dvm.place_orphans(&ranks, cx);

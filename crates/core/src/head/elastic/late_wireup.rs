@@ -15,6 +15,7 @@ use super::plan::Reason;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::lists::listed;
 use crate::pmix_status::PMIX_ERR_TIMEOUT;
 
 /// The time between two checks (milliseconds).
@@ -81,6 +82,6 @@ impl Head {
 
     fn names_of(&self, ranks: &RankSet) -> String {
         let names: Vec<&str> = ranks.iter().map(|rank| self.node_name(rank)).collect();
-        crate::head::clients::listed_names(names.into_iter())
+        listed(names.into_iter())
     }
 }

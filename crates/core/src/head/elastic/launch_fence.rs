@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ferrite_types::{CampaignId, CampaignKind, JobId, JobNode, JobState, NodeId, PmixStatus, SessionId};
 
-use ferrite_wire::control::{SessionChoice, Submission};
+use ferrite_wire::control::Submission;
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
 use super::plan::Reason;
@@ -44,12 +44,7 @@ impl Head {
         parent: Option<JobId>,
         cx: &mut Cx,
     ) -> Result<JobAllocation, Reason> {
-        let parent_session = parent.and_then(|id| self.jobs.session_of(id));
-        let named = self.sessions.session_of(&submission.session, parent_session)?;
-        let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
-        let session = of_owner
-            .and_then(|owner| self.sessions.own_session_of(owner, named, &submission.spec, &self.pool))
-            .unwrap_or(named);
+        let session = self.session_for(submission, parent)?;
         let Some(request) = &submission.grow else {
             return Ok(JobAllocation { session, grows: None });
         };
@@ -85,7 +80,7 @@ impl Head {
             None => BTreeSet::new(),
         };
         if !open.is_empty() {
-            self.on_parked(id);
+            self.jobs.on_parked_again(id, |own| self.elastic.campaigns.open.contains_key(&own));
             self.park(id, Hold::Map(open), cx);
         } else if self.jobs.get(id).is_some_and(|job| self.sessions.is_paused(job.session())) {
             self.park(id, Hold::Paused, cx);

@@ -18,8 +18,6 @@ mod turns;
 
 use ferrite_types::{CampaignId, CampaignKind, DaemonRank, ExtensionId, NodeId};
 
-use crate::cx::Cx;
-
 use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
 use self::grants::Grants;
@@ -39,24 +37,9 @@ pub(in crate::head) struct Elastic {
 }
 
 impl Elastic {
-    /// True while any campaign is open that is not queued, so that jobs may not be mapped.
-    pub(in crate::head) fn is_changing(&self) -> bool {
-        self.campaigns.any()
-    }
-
-    /// Campaigns that hold every job.
+    /// Campaigns that hold every job: those that are open and not queued. While there is one, no job may be mapped.
     pub(in crate::head) fn that_hold_all(&self) -> impl Iterator<Item = CampaignId> {
         self.campaigns.that_hold(None)
-    }
-
-    /// The open campaign in which a daemon comes or goes.
-    pub(in crate::head) fn campaign_of(&self, daemon: DaemonRank) -> Option<CampaignId> {
-        self.campaigns.of_daemon(daemon)
-    }
-
-    /// The open grow that brings a daemon. The loss of a daemon that leaves anyway needs no such campaign.
-    pub(in crate::head) fn grow_of(&self, daemon: DaemonRank) -> Option<CampaignId> {
-        self.campaigns.of_newcomer(daemon)
     }
 
     /// The node of a daemon that comes or goes.
@@ -81,7 +64,7 @@ impl Elastic {
 
     /// True when a request that is under way gives an allocation a time limit.
     pub(in crate::head) fn brings_limit(&self, alloc_id: &str) -> bool {
-        let limits = |joins: &Joins| joins.terms.time_limit_s.is_some();
+        let limits = |(joins, _): (&Joins, &[NodeId])| joins.terms.time_limit_s.is_some();
         self.coming_to(alloc_id).any(limits) || self.extensions.limits(alloc_id)
     }
 
@@ -91,19 +74,9 @@ impl Elastic {
         self.campaigns.coming().map(|(_, campaign)| campaign).find(brings).map(|campaign| campaign.alloc_id.as_str())
     }
 
-    /// True when an open grow of this allocation brings a node.
-    pub(in crate::head) fn brings(&self, alloc_id: &str, node: NodeId) -> bool {
-        self.campaigns.coming_for(alloc_id).any(|campaign| campaign.nodes.contains(&node))
-    }
-
-    /// Nodes that open grows bring for an allocation.
-    pub(in crate::head) fn brought_to(&self, alloc_id: &str) -> impl Iterator<Item = NodeId> {
-        self.campaigns.coming_for(alloc_id).flat_map(|campaign| campaign.nodes.iter().copied())
-    }
-
-    /// What the session of an allocation gains from open grows.
-    pub(in crate::head) fn coming_to(&self, alloc_id: &str) -> impl Iterator<Item = &Joins> {
-        self.campaigns.coming_for(alloc_id).filter_map(Campaign::joins)
+    /// What the session of an allocation gains from open grows, each with the nodes that the grow brings.
+    pub(in crate::head) fn coming_to(&self, alloc_id: &str) -> impl Iterator<Item = (&Joins, &[NodeId])> {
+        self.campaigns.coming_for(alloc_id).filter_map(|campaign| Some((campaign.joins()?, campaign.nodes.as_slice())))
     }
 
     /// What the session of an allocation gains with this node from open grows. A grow counts when no shrink takes the
@@ -118,11 +91,6 @@ impl Elastic {
     /// Notes the manager's latest word on an extension.
     pub(in crate::head) fn on_nodes_awaited(&mut self, id: ExtensionId, says: String) {
         self.extensions.on_word(id, says);
-    }
-
-    /// Releases all granted jobs after the daemons have gone.
-    pub(in crate::head) fn end_allocations(&mut self, cx: &mut Cx) {
-        self.grants.end_all(cx);
     }
 
     /// Lifts the reservation that campaigns of an allocation are to bring.

@@ -8,6 +8,7 @@ use super::campaigns::Campaign;
 use super::plan::Reason;
 use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::jobs::Job;
 use crate::head::sessions::Owner;
 use crate::{Effect, RequestId};
 
@@ -94,9 +95,10 @@ impl Head {
     }
 
     /// Forgets a requester that is gone; its campaign goes on (spec E37).
-    pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
+    pub(in crate::head) fn forget_requester(&mut self, request: RequestId, cx: &mut Cx) {
         self.elastic.campaigns.forget_requester(request);
         self.sessions.forget_requester(request);
+        self.withdraw_of_client(request, cx);
     }
 
     /// Opens the session of a request; its requester owns it.
@@ -107,7 +109,7 @@ impl Head {
         terms: &SessionTerms,
     ) -> SessionId {
         let owner = Owner::of(requester);
-        let session = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.session_of(job));
+        let session = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.get(job)).map(Job::session);
         let parent = session.filter(|session| *session != SessionId::DVM);
         self.sessions.open(req_id, owner, parent, terms)
     }

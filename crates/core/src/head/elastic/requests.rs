@@ -25,7 +25,10 @@ impl Head {
             ResizeRequest::Grow(grow) => grow.wait,
             ResizeRequest::Shrink(shrink) => shrink.wait,
             ResizeRequest::Cancel(cancel) => return self.on_cancel_request(id, cancel, cx),
-            ResizeRequest::Extend(extend) => return self.on_extend_request(id, extend, cx),
+            ResizeRequest::Extend(extend) => {
+                let resize = Box::new(self.extend_time(extend, None, cx));
+                return cx.reply(id, Reply::Resize(resize));
+            }
         };
         let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
         let (campaign, resize) = self.resize(request, requester, cx);
@@ -49,7 +52,8 @@ impl Head {
             return self.on_cancel_message(daemon, id, cancel, cx);
         }
         if let ResizeRequest::Extend(extend) = request {
-            return self.on_extend_message(daemon, id, proc.job, extend, cx);
+            let resize = Box::new(self.extend_time(extend, Some(proc.job), cx));
+            return cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
         }
         let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
         cx.send(daemon, DaemonMessage::ResizeReply { id, resize: Box::new(resize) });
@@ -140,6 +144,15 @@ impl Head {
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
         }
         Plan { change: Change::Grow { joins, slots }, alloc_id, req_id, is_requested: true, nodes }
+    }
+
+    /// Releases lent nodes, which takes effect at once (spec S16).
+    fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
+        if !nodes.is_empty() {
+            self.sessions.return_lent(alloc_id, nodes);
+            self.sweep_sessions(cx);
+            self.serve_queue(cx);
+        }
     }
 
     pub(in crate::head) fn resize_of(

@@ -12,24 +12,15 @@ use super::requester::Requester;
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
-use crate::head::clients::Counted;
+use crate::head::counters::Counted;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
 
 impl Head {
     /// Plans a shrink request. A refused request changes nothing (spec E27).
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Reason> {
-        let mut lent = BTreeSet::new();
-        let allocation = match &request.alloc_id {
-            None => None,
-            Some(name) if *name == self.config.dvm => Some((name.clone(), self.first_nodes())),
-            Some(name) => {
-                let session = self.sessions.allocation_named(name)?;
-                lent = self.lent_to(session);
-                Some(self.allocation_of(session))
-            }
-        };
-        let (named, of_allocation) = allocation.unzip();
-        let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
+        let allocation = request.alloc_id.as_ref().map(|name| self.allocation(name)).transpose()?;
+        let is_lent = |node: &NodeId| allocation.as_ref().is_some_and(|from| from.lent.contains(node));
+        let belongs = |node: NodeId| allocation.as_ref().is_none_or(|from| from.nodes.contains(&node));
         let mut nodes = Vec::new();
         for name in &request.nodes {
             let known = self.pool.find(name).filter(|node| !self.is_unknown(*node));
@@ -37,7 +28,7 @@ impl Head {
                 let cause = format!("Node {name} is not in the DVM; `pdvm nodes` lists what is.");
                 return Err(Reason::new(PMIX_ERR_NOT_FOUND, cause));
             };
-            if self.pool.record(node).daemon == Some(DaemonRank::HEAD) && !lent.contains(&node) {
+            if self.pool.record(node).daemon == Some(DaemonRank::HEAD) && !is_lent(&node) {
                 let cause = format!("Node {name} is the head's own: it leaves with the DVM (pterm).");
                 return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
             }
@@ -50,26 +41,24 @@ impl Head {
         }
         if request.count > 0 {
             // Reserved nodes of another session leave only when the request names them.
-            let own = named.as_deref().and_then(|alloc_id| self.sessions.find(alloc_id));
-            let may_take = |session| Some(session) == own || self.sessions.is_owned_by(session, requester);
-            let belongs = |node| belongs(node) && !lent.contains(&node) && self.withheld_for(node).all(may_take);
+            let alloc_id = allocation.as_ref().map(|from| from.alloc_id.as_str());
+            let belongs = |node| belongs(node) && !is_lent(&node) && self.may_take(node, alloc_id, requester);
             nodes.extend(self.expendable(request.count, &nodes, belongs)?);
         } else if request.nodes.is_empty() {
-            let Some(all) = &of_allocation else {
+            let Some(from) = &allocation else {
                 let cause = "The request names no nodes, no number of nodes and no allocation.";
                 return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
             };
-            let stays =
-                |node: &NodeId| self.pool.record(*node).daemon == Some(DaemonRank::HEAD) && !lent.contains(node);
-            nodes.extend(all.iter().copied().filter(|node| !stays(node)));
+            let stays = |node: &NodeId| self.pool.record(*node).daemon == Some(DaemonRank::HEAD) && !is_lent(node);
+            nodes.extend(from.nodes.iter().copied().filter(|node| !stays(node)));
         }
         nodes.sort_unstable();
         nodes.dedup();
-        let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| lent.contains(node)).collect();
+        let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| is_lent(node)).collect();
         // A node that is down needs no change; the campaign waits for one that is still coming or already leaving.
         nodes
             .retain(|node| self.elastic.campaigns.of_node(*node).is_some() || self.pool.record(*node).daemon.is_some());
-        let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
+        let alloc_id = allocation.map_or_else(|| self.alloc_id_of(&nodes), |from| from.alloc_id);
         let req_id = request.req_id.clone();
         Ok(Plan { change: Change::Shrink { returns }, alloc_id, req_id, is_requested: true, nodes })
     }
@@ -114,7 +103,7 @@ impl Head {
         targets.values().for_each(|node| self.pool.leave(*node));
         self.elastic.campaigns.expect_mut(id).targets = targets;
         self.elastic.campaigns.enter(id, Phase::Leaving, cx);
-        self.clients.count(Counted::Xcast);
+        self.counters.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         // Orphans of leaving daemons look for their new parents themselves; these parents have to notice an orphan
@@ -133,7 +122,7 @@ impl Head {
 
     /// Handles the departure: every daemon has repaired its tree, and the targets are gone (spec G6).
     pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
-        self.clients.count(Counted::Repair);
+        self.counters.count(Counted::Repair);
         self.clients.lose(ranks, cx);
         self.dvm.part_with(ranks);
         // The end of the DVM may have ended the campaign before.

@@ -9,14 +9,13 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, JobId};
+use ferrite_types::{CampaignId, CampaignKind};
 
 use super::campaigns::{Campaign, Campaigns};
-use super::launch_fence::Hold;
 use super::phase::Phase;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::jobs::Job;
+use crate::head::lists::listed;
 
 impl Campaign {
     /// True for a campaign that lets jobs have their turn.
@@ -42,26 +41,6 @@ impl Head {
         lets_pass || behind.iter().any(is_queued)
     }
 
-    /// Jobs that are to be launched before the DVM begins to grow again (spec E18).
-    fn due_jobs(&self) -> impl Iterator<Item = JobId> {
-        let waits = |job: &&Job| {
-            let is_ready = || match self.jobs.is_queued(job.id()) {
-                true => self.is_next(job),
-                false => job.hold() != Some(&Hold::Paused),
-            };
-            job.is_due() && job.is_healthy() && !job.is_launched() && is_ready()
-        };
-        self.jobs.iter().filter(waits).map(Job::id)
-    }
-
-    /// Notes that a job was parked before its map.
-    pub(super) fn on_parked(&mut self, id: JobId) {
-        let own = |job: &Job| job.grows().is_some_and(|own| self.elastic.campaigns.open.contains_key(&own));
-        if self.jobs.get(id).is_some_and(|job| job.was_parked() && !own(job)) {
-            self.jobs.make_due(id);
-        }
-    }
-
     /// Opens the queued campaigns when no job is due any more. True when one has opened (spec E16).
     pub(in crate::head) fn open_queued(&mut self, cx: &mut Cx) -> bool {
         let queued = self.elastic.campaigns.open.iter().filter(|(_, campaign)| campaign.is_queued());
@@ -77,7 +56,7 @@ impl Head {
     /// The reason why a queued campaign waits, in words.
     pub(super) fn turns_before(&self) -> String {
         let jobs: Vec<String> = self.due_jobs().map(|job| format!("job {job}")).collect();
-        let jobs = crate::head::clients::listed_names(jobs.iter().map(String::as_str));
+        let jobs = listed(jobs.iter().map(String::as_str));
         format!("{jobs} to be launched, which others have held before")
     }
 }

@@ -10,7 +10,7 @@ use super::phase::ProcRecord;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::{Counted, Late};
+use crate::head::counters::{Counted, Late};
 use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_TIMEOUT};
 
 /// Exit code of a job that ran into its time limit: the same as that of timeout(1).
@@ -20,7 +20,7 @@ impl Head {
     /// Handles processes that have ended and whose output is complete.
     pub(in crate::head) fn on_procs_ended(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
         if self.jobs.get(id).is_none() {
-            return self.clients.count(Counted::Late(Late::End));
+            return self.counters.count(Counted::Late(Late::End));
         }
         let survived = ends.iter().filter_map(|end| self.on_proc_end(id, end, cx)).collect();
         self.tell_survivors(id, survived, cx);
@@ -78,7 +78,7 @@ impl Head {
     /// Handles a process's call of abort (spec L30).
     pub(in crate::head) fn on_abort(&mut self, proc: ProcId, code: i32, message: &str, cx: &mut Cx) {
         let Some(job) = self.jobs.get(proc.job) else {
-            return self.clients.count(Counted::Late(Late::Abort));
+            return self.counters.count(Counted::Late(Late::Abort));
         };
         let node = job.map().node_of(proc.rank).map_or("", |n| n.name.as_str());
         let text = notices::abort(proc, node, code, message);

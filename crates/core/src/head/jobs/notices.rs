@@ -1,14 +1,13 @@
 //! The texts of failure messages: each says what happened, where, and what to do next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
 use super::record::Job;
-use crate::head::clients::listed_names;
-use crate::head::dvm::Loss;
+use crate::head::lists::listed;
 
 pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
     let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
@@ -112,26 +111,14 @@ pub(super) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> St
     let what = if goes_on { ", and the job goes on with what is left of it" } else { "" };
     format!(
         "{node} {} {leave} the DVM: {rank} {} of job {}, which still ran there, {was} ended{what}.",
-        listed_names(nodes.into_iter()),
-        listed_names(names.iter().map(String::as_str)),
+        listed(nodes.into_iter()),
+        listed(names.iter().map(String::as_str)),
         job.id
     )
 }
 
 pub(super) fn nothing_is_left(job: JobId) -> String {
     format!("All nodes of job {job} have left the DVM, and its processes were ended with that.")
-}
-
-/// Message about lost daemons for the operator of the DVM.
-pub(in crate::head) fn daemons_lost(dead: &BTreeMap<DaemonRank, Loss>) -> String {
-    let each: Vec<String> = dead.values().take(8).map(|loss| format!("  {}: {}", loss.node, loss.cause)).collect();
-    let more = dead.len().saturating_sub(each.len());
-    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-    format!("The DVM has lost daemons and goes on without their nodes:\n{}{more}", each.join("\n"))
-}
-
-pub(in crate::head) fn daemon_lost_in_bringup(node: &str, cause: &str) -> String {
-    format!("The daemon on node {node} was lost while the DVM was being started ({cause}).\nNothing was started.")
 }
 
 pub(super) fn timeout(seconds: u64, states: &str) -> String {

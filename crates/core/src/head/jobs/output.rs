@@ -10,7 +10,7 @@ use ferrite_wire::{DaemonMessage, Stream};
 use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::{Counted, Late};
+use crate::head::counters::{Counted, Late};
 use crate::{Account, Effect, Sink};
 
 /// The state of the sinks: open lines and files.
@@ -42,9 +42,9 @@ impl Head {
         data: Bytes,
         cx: &mut Cx,
     ) {
-        self.clients.count(Counted::Output(data.len()));
+        self.counters.count(Counted::Output(data.len()));
         let Some(job) = self.jobs.get(proc.job) else {
-            return self.clients.count(Counted::Late(Late::Output));
+            return self.counters.count(Counted::Late(Late::Output));
         };
         let stream = if job.spec.output.merge_stderr { Stream::Stdout } else { stream };
         let tagged = is_tagged(&job.spec.output);

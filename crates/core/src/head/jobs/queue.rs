@@ -115,7 +115,7 @@ impl Head {
     }
 
     /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
-    pub(in crate::head) fn is_next(&self, job: &Job) -> bool {
+    pub(super) fn is_next(&self, job: &Job) -> bool {
         let waits = self.jobs.queue.contains(job.id) && job.is_healthy() && !self.sessions.is_paused(job.session);
         waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
             let pool = self.pool_of(job.session);
@@ -130,11 +130,11 @@ impl Head {
         if self.dvm.is_ending() {
             return;
         }
-        if self.is_elastic() && self.elastic.is_changing() {
+        if self.is_elastic() && self.is_changing() {
             return self.wait_for_turns();
         }
         // Open campaigns may still bring the nodes that the jobs need.
-        if !self.elastic.is_changing() {
+        if !self.is_changing() {
             self.refuse_hopeless(cx);
         }
         for id in self.jobs.queue.ids() {
@@ -156,13 +156,18 @@ impl Head {
         }
     }
 
+    /// True while a campaign holds every job.
+    fn is_changing(&self) -> bool {
+        self.elastic.that_hold_all().next().is_some()
+    }
+
     /// Refuses a job that does not fit although all nodes that it may use are idle.
     fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
         let job = self.jobs.at(id);
         let own = self.sessions.nodes(job.session);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
         let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
-        if !is_busy && !self.elastic.is_changing() {
+        if !is_busy && !self.is_changing() {
             self.refuse_queued(id, text, cx);
         }
     }
@@ -187,7 +192,7 @@ impl Head {
         if self.sessions.is_paused(job.session) {
             return self.held_for(&Hold::Paused);
         }
-        if self.elastic.is_changing() && self.is_next(job) {
+        if self.is_changing() && self.is_next(job) {
             return self.held_for(&Hold::Map(BTreeSet::new()));
         }
         let before = self.jobs_before(job.session, Some(job.id));

@@ -12,7 +12,7 @@ use super::failure_policy::Failure;
 use super::phase::{Launch, Phase, ProcRecord, Wait};
 use super::spawn::Birth;
 use crate::RequestId;
-use crate::head::clients::Counted;
+use crate::head::counters::Counted;
 
 /// A job that is not over.
 #[derive(Debug)]

@@ -79,7 +79,7 @@ impl Jobs {
         self.known.values()
     }
 
-    pub(in crate::head) fn ids(&self) -> Vec<JobId> {
+    pub(super) fn ids(&self) -> Vec<JobId> {
         self.known.keys().copied().collect()
     }
 
@@ -93,17 +93,17 @@ impl Jobs {
     }
 
     /// Keeps a submission until the DVM is ready.
-    pub(in crate::head) fn keep_early(&mut self, request: RequestId, submission: Submission) {
+    pub(super) fn keep_early(&mut self, request: RequestId, submission: Submission) {
         self.early.push((request, submission));
     }
 
     /// Takes out the submissions that came before the DVM was ready.
-    pub(in crate::head) fn take_early(&mut self) -> Vec<(RequestId, Submission)> {
+    pub(super) fn take_early(&mut self) -> Vec<(RequestId, Submission)> {
         std::mem::take(&mut self.early)
     }
 
     /// Drops an early submission. True if there was one.
-    pub(in crate::head) fn drop_early(&mut self, request: RequestId) -> bool {
+    pub(super) fn drop_early(&mut self, request: RequestId) -> bool {
         let before = self.early.len();
         self.early.retain(|(id, _)| *id != request);
         self.early.len() != before
@@ -124,11 +124,6 @@ impl Jobs {
         self.iter().filter(|job| job.session == session).filter_map(|job| job.request).collect()
     }
 
-    /// The session of a job.
-    pub(in crate::head) fn session_of(&self, id: JobId) -> Option<SessionId> {
-        self.get(id).map(|job| job.session)
-    }
-
     /// True while a job, or one that descends from it, is not over.
     pub(in crate::head) fn has_family(&self, id: JobId) -> bool {
         self.iter().any(|job| job.id == id || job.ancestors.contains(&id))
@@ -140,12 +135,12 @@ impl Jobs {
     }
 
     /// The jobs of a submission whose client is connected: the submitted one and all that it has spawned.
-    pub(in crate::head) fn submitted_tree(&self, request: RequestId) -> Vec<JobId> {
+    pub(super) fn submitted_tree(&self, request: RequestId) -> Vec<JobId> {
         self.of_submission(request).map(|root| self.tree_of(root)).unwrap_or_default()
     }
 
     /// Forgets a client that is gone. Returns the jobs of its submission.
-    pub(in crate::head) fn lose_submitter(&mut self, request: RequestId) -> Vec<JobId> {
+    pub(super) fn lose_submitter(&mut self, request: RequestId) -> Vec<JobId> {
         let ids = self.submitted_tree(request);
         self.submitted.remove(&request);
         for job in self.known.values_mut().filter(|job| ids.contains(&job.id)) {
@@ -155,7 +150,7 @@ impl Jobs {
     }
 
     /// The jobs whose submitter waits for their end. Those without an exit code get this one.
-    pub(in crate::head) fn give_up(&mut self, code: u8) -> Vec<JobId> {
+    pub(super) fn give_up(&mut self, code: u8) -> Vec<JobId> {
         let awaited = self.known.values_mut().filter(|job| job.request.is_some());
         awaited
             .map(|job| {

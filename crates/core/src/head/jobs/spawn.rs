@@ -245,7 +245,7 @@ impl Head {
     }
 
     /// Replies to the submitter of a job that is over. While other jobs of its spawn tree run, the reply waits.
-    pub(in crate::head) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
+    pub(super) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
         let Some(request) = self.jobs.at_mut(id).request.take() else { return };
         if let Some((exit_code, job)) = self.leave_tree(id) {
             self.jobs.submitted.remove(&request);
@@ -349,7 +349,7 @@ impl Head {
             spec: (*job.spec).clone(),
             map: (**job.map()).clone(),
             env,
-            univ_size: self.pool.total_slots(),
+            univ_size: self.pool.up().map(|node| node.slots).sum(),
             exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
             devices: self.config.topology.as_ref().map(|topology| topology.devices.clone()),
         }

@@ -10,12 +10,12 @@ use super::placement_defaults;
 use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::{Counted, Late};
+use crate::head::counters::{Counted, Late};
 use crate::head::elastic::JobAllocation;
 use crate::{Effect, HeadTimer, RequestId};
 
 /// Refuses a submission before it becomes a job.
-pub(in crate::head) fn refuse(request: RequestId, status: PmixStatus, cause: String, cx: &mut Cx) {
+pub(super) fn refuse(request: RequestId, status: PmixStatus, cause: String, cx: &mut Cx) {
     cx.effect(Effect::Launched { request, result: Err(status) });
     cx.reply(request, Reply::Refused(cause));
 }
@@ -105,7 +105,7 @@ impl Head {
         self.activate(id, next, cx);
     }
 
-    pub(in crate::head) fn dispatch_job(&mut self, request: RequestId, mut submission: Submission, cx: &mut Cx) {
+    pub(super) fn dispatch_job(&mut self, request: RequestId, mut submission: Submission, cx: &mut Cx) {
         placement_defaults::from_params(&mut submission.spec, &self.params);
         let JobAllocation { session, grows } = match self.allocate_job(&submission, None, cx) {
             Ok(allocation) => allocation,
@@ -134,7 +134,7 @@ impl Head {
     /// Adds a job, which enters its first state.
     pub(super) fn add_job(&mut self, job: Job, cx: &mut Cx) {
         let id = job.id;
-        self.clients.count(Counted::Submitted);
+        self.counters.count(Counted::Submitted);
         self.jobs.known.insert(id, job);
         self.activate(id, JobState::Init, cx);
     }
@@ -180,7 +180,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let Some(job) = self.jobs.get_mut(id) else {
-            return self.clients.count(Counted::Late(Late::Launch));
+            return self.counters.count(Counted::Late(Late::Launch));
         };
         let is_over = job.is_over();
         let Some(launch) = job.launch_mut().filter(|_| !is_over) else { return };
@@ -218,7 +218,7 @@ impl Head {
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
-        self.clients.count(self.jobs.at(id).running_since(cx.now));
+        self.counters.count(self.jobs.at(id).running_since(cx.now));
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
         // A short job may be over already.
@@ -228,7 +228,7 @@ impl Head {
     /// Handles a daemon's report that all its processes of a job have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(id) else {
-            return self.clients.count(Counted::Late(Late::Init));
+            return self.counters.count(Counted::Late(Late::Init));
         };
         let Some(launch) = job.launch_mut() else { return };
         if launch.registering.remove(daemon) {
@@ -249,7 +249,7 @@ impl Head {
     /// Handles a daemon's report that all its processes of a job wait for a debugger.
     pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
-            return self.clients.count(Counted::Late(Late::Init));
+            return self.counters.count(Counted::Late(Late::Init));
         };
         let is_healthy = job.is_healthy();
         let Some(launch) = job.launch_mut() else { return };

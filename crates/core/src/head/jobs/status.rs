@@ -10,7 +10,7 @@ use ferrite_wire::control::{Ending, JobDetail, JobStatus, ProcStatus};
 use super::failure_policy::NODES_LEFT;
 use super::record::Job;
 use crate::head::Head;
-use crate::head::clients::listed_names;
+use crate::head::lists::listed;
 
 /// The largest job whose status names the binding of each process; a larger answer would not fit into one frame.
 const MOST_BOUND: usize = 100_000;
@@ -110,7 +110,7 @@ impl Head {
         for (ranks, what) in [(hosts, "to start its processes"), (others, "to know of it")] {
             if !ranks.is_empty() {
                 let nodes = ranks.into_iter().map(|rank| self.node_name(rank));
-                return format!("{} {what}", listed_names(nodes));
+                return format!("{} {what}", listed(nodes));
             }
         }
         let living: Vec<String> = job.living().map(|rank| rank.to_string()).collect();
@@ -119,7 +119,7 @@ impl Head {
             "{} of {} processes {kill} (ranks {})",
             living.len(),
             job.size(),
-            listed_names(living.iter().map(String::as_str))
+            listed(living.iter().map(String::as_str))
         )
     }
 }

@@ -10,7 +10,7 @@ use ferrite_wire::{DaemonMessage, Dest, StdinDest};
 use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::{Counted, Late};
+use crate::head::counters::{Counted, Late};
 use crate::{Effect, RequestId};
 
 /// The size of one read (bytes).
@@ -91,7 +91,7 @@ impl Head {
         let job = self.jobs.at_mut(id);
         let target = job.spec.stdin;
         let pump = &mut job.launch_mut().expect("only a job that runs gets input").stdin;
-        self.clients.count(Counted::Stdin(data.len()));
+        self.counters.count(Counted::Stdin(data.len()));
         pump.reading = false;
         let dest = match target {
             StdinTarget::Rank(rank) => StdinDest::Rank(rank),
@@ -109,7 +109,7 @@ impl Head {
 
     pub(in crate::head) fn on_stdin_credit(&mut self, daemon: DaemonRank, id: JobId, bytes: u64, cx: &mut Cx) {
         let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) else {
-            return self.clients.count(Counted::Late(Late::Credit));
+            return self.counters.count(Counted::Late(Late::Credit));
         };
         if let Some(on_the_way) = launch.stdin.on_the_way.get_mut(&daemon) {
             *on_the_way = on_the_way.saturating_sub(bytes);

@@ -5,6 +5,7 @@ use ferrite_types::{CampaignId, JobId};
 use super::phase::Wait;
 use super::record::Job;
 use super::registry::Jobs;
+use crate::head::Head;
 use crate::head::elastic::Hold;
 
 impl Job {
@@ -19,12 +20,12 @@ impl Job {
     }
 
     /// True after it was parked for the first time.
-    pub(in crate::head) fn was_parked(&self) -> bool {
+    fn was_parked(&self) -> bool {
         self.phase.wait().is_some_and(|wait| wait.was_parked)
     }
 
     /// True when it is to be launched before the DVM begins to grow again.
-    pub(in crate::head) fn is_due(&self) -> bool {
+    fn is_due(&self) -> bool {
         self.phase.wait().is_some_and(|wait| wait.is_due)
     }
 
@@ -55,16 +56,15 @@ impl Jobs {
         }
     }
 
-    /// Makes a job due: it is to be launched before the DVM begins to grow again (spec E15).
-    pub(in crate::head) fn make_due(&mut self, id: JobId) {
-        if let Some(wait) = self.wait_mut(id) {
+    /// Makes a job due that is parked for the second time: it is to be launched before the DVM begins to grow again
+    /// (spec E15). A job whose own grow is open waits for that.
+    pub(in crate::head) fn on_parked_again(&mut self, id: JobId, is_open: impl Fn(CampaignId) -> bool) {
+        let job = self.get(id).filter(|job| job.was_parked() && !job.grows().is_some_and(is_open));
+        if job.is_some()
+            && let Some(wait) = self.wait_mut(id)
+        {
             wait.is_due = true;
         }
-    }
-
-    /// True while a job waits for slots.
-    pub(in crate::head) fn is_queued(&self, id: JobId) -> bool {
-        self.queue.contains(id)
     }
 
     /// Notes the end of a campaign. Jobs that were held for nothing else are due (spec E15).
@@ -78,5 +78,19 @@ impl Jobs {
             }
             wait.is_due |= wait.kept_by.remove(&id) && wait.kept_by.is_empty();
         }
+    }
+}
+
+impl Head {
+    /// Jobs that are to be launched before the DVM begins to grow again (spec E18).
+    pub(in crate::head) fn due_jobs(&self) -> impl Iterator<Item = JobId> {
+        let waits = |job: &&Job| {
+            let is_ready = || match self.jobs.queue.contains(job.id) {
+                true => self.is_next(job),
+                false => job.hold() != Some(&Hold::Paused),
+            };
+            job.is_due() && job.is_healthy() && !job.is_launched() && is_ready()
+        };
+        self.jobs.iter().filter(waits).map(|job| job.id)
     }
 }

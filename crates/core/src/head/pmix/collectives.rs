@@ -11,7 +11,7 @@ use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessag
 use crate::cx::Cx;
 use crate::daemon::{concatenate, merge, participants};
 use crate::head::Head;
-use crate::head::clients::{Counted, Late};
+use crate::head::counters::{Counted, Late};
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// The head's record of the collectives of all jobs.
@@ -44,7 +44,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let Some(everyone) = self.participants(&key.members).filter(|_| !self.pmix.collectives.is_decided(&key)) else {
-            return self.clients.count(Counted::Late(Late::Collective));
+            return self.counters.count(Counted::Late(Late::Collective));
         };
         if everyone.iter().any(|rank| cx.tree.holes().contains(rank)) {
             return self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
@@ -62,7 +62,7 @@ impl Head {
     /// Decides the result of a collective for all participants; the first decision counts.
     pub(in crate::head) fn decide_collective(&mut self, key: &CollectiveKey, result: CollectiveResult, cx: &mut Cx) {
         let Some(everyone) = self.participants(&key.members).filter(|_| !self.pmix.collectives.is_decided(key)) else {
-            return self.clients.count(Counted::Late(Late::Collective));
+            return self.counters.count(Counted::Late(Late::Collective));
         };
         self.pmix.collectives.rollups.cancel(key);
         self.pmix.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);

@@ -10,7 +10,7 @@ use super::Pmix;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::{Counted, Late};
+use crate::head::counters::{Counted, Late};
 use crate::pmix_status::{
     PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
 };
@@ -60,7 +60,7 @@ impl Head {
     pub(in crate::head) fn on_data(&mut self, daemon: DaemonRank, id: u64, call: DataCall, cx: &mut Cx) {
         let DataCall { proc, uid, gid, request } = call;
         if !self.jobs.get(proc.job).is_some_and(|job| job.has_living(proc.rank)) {
-            return self.clients.count(Counted::Late(Late::Data));
+            return self.counters.count(Counted::Late(Late::Data));
         }
         let caller = Caller { proc, daemon, uid, gid };
         let result = match request {

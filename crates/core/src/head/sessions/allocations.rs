@@ -1,40 +1,59 @@
-//! Allocations in requests: look-ups among the sessions and the campaigns on their way. Only a release of lent nodes
-//! changes anything.
+//! Allocations in requests: look-ups among the sessions and the campaigns on their way.
 
 use std::collections::BTreeSet;
 
 use ferrite_types::{NodeId, SessionId};
 
-use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::elastic::{Reason, Requester};
+
+/// An allocation that a request names.
+pub(in crate::head) struct Allocation {
+    pub(in crate::head) alloc_id: String,
+    /// Its nodes, present or coming.
+    pub(in crate::head) nodes: BTreeSet<NodeId>,
+    /// Those of them that are lent: a release gives them back to their lenders.
+    pub(in crate::head) lent: BTreeSet<NodeId>,
+}
 
 impl Head {
+    /// The allocation of this name; the DVM's own lends nothing.
+    pub(in crate::head) fn allocation(&self, name: &str) -> Result<Allocation, Reason> {
+        if *name == self.config.dvm {
+            let (alloc_id, nodes) = (name.to_owned(), self.first_nodes());
+            return Ok(Allocation { alloc_id, nodes, lent: BTreeSet::new() });
+        }
+        let session = self.sessions.allocation_named(name)?;
+        let (alloc_id, nodes) = self.allocation_of(session);
+        Ok(Allocation { alloc_id, nodes, lent: self.lent_to(session) })
+    }
+
+    /// True when a request about this allocation may take a node: no session withholds it but the allocation's own, or
+    /// one that the requester's job has asked for (spec S8).
+    pub(in crate::head) fn may_take(&self, node: NodeId, alloc_id: Option<&str>, requester: Requester) -> bool {
+        let own = alloc_id.and_then(|alloc_id| self.sessions.find(alloc_id));
+        let is_its = |session| Some(session) == own || self.sessions.is_owned_by(session, requester);
+        self.withheld_for(node).all(is_its)
+    }
+
     /// The id of a session's allocation and its nodes. Nodes on their way count, so that a request can be cancelled
     /// before its end.
-    pub(in crate::head) fn allocation_of(&self, session: SessionId) -> (String, BTreeSet<NodeId>) {
+    pub(super) fn allocation_of(&self, session: SessionId) -> (String, BTreeSet<NodeId>) {
         let session = self.sessions.expect(session);
-        let joining = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
-        let nodes = joining.chain(session.nodes.all()).copied().chain(self.elastic.brought_to(&session.alloc_id));
-        (session.alloc_id.clone(), nodes.collect())
+        let coming =
+            self.elastic.coming_to(&session.alloc_id).flat_map(|(joins, brought)| joins.nodes.iter().chain(brought));
+        (session.alloc_id.clone(), coming.chain(session.nodes.all()).copied().collect())
     }
 
     /// Lent nodes of a session, present or coming: a release gives them back to their lenders.
-    pub(in crate::head) fn lent_to(&self, session: SessionId) -> BTreeSet<NodeId> {
+    fn lent_to(&self, session: SessionId) -> BTreeSet<NodeId> {
         let session = self.sessions.expect(session);
         let brought = |node: &&NodeId| session.nodes.is_brought(**node);
-        let to_bring = |node: &&NodeId| self.elastic.brings(&session.alloc_id, **node);
-        let joins = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
+        let to_bring =
+            |node: &&NodeId| self.elastic.coming_to(&session.alloc_id).any(|(_, brought)| brought.contains(node));
+        let joins = self.elastic.coming_to(&session.alloc_id).flat_map(|(joins, _)| &joins.nodes);
         let lent = joins.chain(session.nodes.lent()).filter(|node| !brought(node) && !to_bring(node));
         lent.copied().collect()
-    }
-
-    /// Releases lent nodes, which takes effect at once (spec S16).
-    pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
-        if !nodes.is_empty() {
-            self.sessions.return_lent(alloc_id, nodes);
-            self.sweep_sessions(cx);
-            self.serve_queue(cx);
-        }
     }
 
     /// The allocation of nodes, present or coming, for an answer: that of the first node, or the DVM's own.

@@ -40,7 +40,7 @@ impl Sessions {
 
 impl Head {
     /// Handles `pdvm session instantiate`; the reply comes when the session is there.
-    pub(in crate::head) fn instantiate_for_client(
+    pub(super) fn instantiate_for_client(
         &mut self,
         id: RequestId,
         choice: &SessionChoice,
@@ -190,7 +190,7 @@ impl Head {
 }
 
 /// The nodes and terms of an order, if it makes a session.
-pub(in crate::head) fn wish_of(directive: &SessionDirective) -> Option<&GrowRequest> {
+pub(super) fn wish_of(directive: &SessionDirective) -> Option<&GrowRequest> {
     match directive {
         SessionDirective::Instantiate(wish) => Some(wish),
         SessionDirective::Pause

@@ -9,6 +9,5 @@ mod registry;
 mod session;
 mod time_limits;
 
-pub(in crate::head) use self::instantiation::wish_of;
 pub(in crate::head) use self::owners::Owner;
 pub(in crate::head) use self::registry::Sessions;

@@ -6,6 +6,7 @@ use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder
 
 use super::instantiation::wish_of;
 use super::registry::no_such_session;
+use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Reason;
@@ -15,17 +16,22 @@ const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
 
 impl Head {
-    /// Handles an order of `pdvm session`.
+    /// Handles an order of `pdvm session`. Its one reply comes now, or when the session is there.
     pub(in crate::head) fn on_session_request(
         &mut self,
+        id: RequestId,
         choice: &SessionChoice,
         directive: &SessionDirective,
         cx: &mut Cx,
-    ) -> Reply {
-        match self.control_session(choice, directive, cx) {
+    ) {
+        if let Some(wish) = wish_of(directive) {
+            return self.instantiate_for_client(id, choice, wish, cx);
+        }
+        let reply = match self.control_session(choice, directive, cx) {
             Ok(()) => Reply::Ordered,
             Err(Reason { cause, .. }) => Reply::Refused(cause),
-        }
+        };
+        cx.reply(id, reply);
     }
 
     /// Handles `PMIx_Session_control` of a process or a tool at `daemon` (spec S30).

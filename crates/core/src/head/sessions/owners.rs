@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use ferrite_types::{JobId, JobSpec, NodeId, SessionId};
 use ferrite_wire::Inheritance;
+use ferrite_wire::control::{SessionChoice, Submission};
 
 use super::registry::Sessions;
 use super::session::Session;
@@ -12,7 +13,8 @@ use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::Pool;
-use crate::head::elastic::Requester;
+use crate::head::elastic::{Reason, Requester};
+use crate::head::jobs::Job;
 
 /// The owner of a session, with whose end the session ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +47,7 @@ impl Owner {
 impl Sessions {
     /// The session that a job has asked for, if it has all hosts that the new job names and no other session does.
     /// The names of the hosts then admit the job (spec S5).
-    pub(in crate::head) fn own_session_of(
-        &self,
-        owner: JobId,
-        otherwise: SessionId,
-        spec: &JobSpec,
-        pool: &Pool,
-    ) -> Option<SessionId> {
+    fn own_session_of(&self, owner: JobId, otherwise: SessionId, spec: &JobSpec, pool: &Pool) -> Option<SessionId> {
         let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
         let named: Vec<NodeId> = hosts.map(|host| pool.named(host)).collect::<Option<_>>()?;
         let is_out = |node: &NodeId| !self.may_use(otherwise, *node);
@@ -65,6 +61,20 @@ impl Sessions {
 }
 
 impl Head {
+    /// The session in which a submission runs: the one that it names, else one that its parent has asked for and
+    /// whose hosts it names, else its parent's (spec S3, S5).
+    pub(in crate::head) fn session_for(
+        &self,
+        submission: &Submission,
+        parent: Option<JobId>,
+    ) -> Result<SessionId, Reason> {
+        let of_parent = parent.and_then(|id| self.jobs.get(id)).map(Job::session);
+        let named = self.sessions.session_of(&submission.session, of_parent)?;
+        let owner = parent.filter(|_| submission.session == SessionChoice::Default);
+        let own = owner.and_then(|owner| self.sessions.own_session_of(owner, named, &submission.spec, &self.pool));
+        Ok(own.unwrap_or(named))
+    }
+
     /// Handles the end of a job: sessions of its processes end according to their inheritance (spec S25).
     pub(in crate::head) fn inherit_sessions(&mut self, job: JobId, cx: &mut Cx) {
         self.withdraw_of_job(job, cx);

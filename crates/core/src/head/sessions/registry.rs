@@ -141,7 +141,7 @@ impl Sessions {
     }
 
     /// The session with this allocation id.
-    pub(in crate::head) fn find(&self, alloc_id: &str) -> Option<SessionId> {
+    pub(super) fn find(&self, alloc_id: &str) -> Option<SessionId> {
         self.owners().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
     }
 
@@ -245,7 +245,7 @@ impl Sessions {
     }
 
     /// True when the job of this process has asked for the session.
-    pub(in crate::head) fn is_owned_by(&self, id: SessionId, requester: Requester) -> bool {
+    pub(super) fn is_owned_by(&self, id: SessionId, requester: Requester) -> bool {
         let owner = self.get(id).and_then(|session| session.owner.as_ref()?.job());
         matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
     }
@@ -336,7 +336,7 @@ impl Head {
     }
 
     /// The nodes with which the DVM began.
-    pub(in crate::head) fn first_nodes(&self) -> BTreeSet<NodeId> {
+    pub(super) fn first_nodes(&self) -> BTreeSet<NodeId> {
         self.pool.inside().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none()).collect()
     }
 

@@ -1,13 +1,13 @@
 //! Time limits of sessions: the end of a session with a limit, and the warning before it. `end.rs` ends the session.
 
-use ferrite_types::{DaemonRank, Duration, JobId, SessionId, Timestamp};
-use ferrite_wire::control::Reply;
-use ferrite_wire::{DaemonMessage, ExtendRequest, Resize, ResizeOutcome, SessionTerms, TimeWarning};
+use ferrite_types::{Duration, JobId, SessionId, Timestamp};
+use ferrite_wire::{DaemonMessage, ExtendRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, TimeWarning};
 
 use super::registry::Sessions;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::{Reason, Requester};
+use crate::head::jobs::Job;
 use crate::pmix_status::PMIX_ERR_BAD_PARAM;
 use crate::{Effect, HeadTimer, RequestId};
 
@@ -125,8 +125,17 @@ impl Sessions {
 }
 
 impl Head {
+    /// The session that a grow request extends, if any. More time for an allocation without a limit is refused, unless
+    /// a request on its way brings one (spec S21).
+    pub(in crate::head) fn session_to_grow(&self, request: &GrowRequest) -> Result<Option<SessionId>, Reason> {
+        let Some(name) = &request.alloc_id else { return Ok(None) };
+        let session = self.sessions.allocation_named(name)?;
+        self.check_can_extend(session, &request.terms)?;
+        Ok(Some(session))
+    }
+
     /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
-    pub(in crate::head) fn check_can_extend(&self, session: SessionId, terms: &SessionTerms) -> Result<(), Reason> {
+    fn check_can_extend(&self, session: SessionId, terms: &SessionTerms) -> Result<(), Reason> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
         if has.time.limit.is_some() || self.elastic.brings_limit(&has.alloc_id) {
             return Ok(());
@@ -135,27 +144,14 @@ impl Head {
         Err(Reason::new(PMIX_ERR_BAD_PARAM, cause))
     }
 
-    /// Handles a client's request for more time (`PMIX_ALLOC_EXTEND` of a tool).
-    pub(in crate::head) fn on_extend_request(&mut self, id: RequestId, request: &ExtendRequest, cx: &mut Cx) {
-        let resize = self.extend_time(request, None, cx);
-        cx.reply(id, Reply::Resize(Box::new(resize)));
-    }
-
-    /// Handles the request for more time of a process of `asker`.
-    pub(in crate::head) fn on_extend_message(
+    /// Extends a session at once. The DVM keeps its size, so no second answer follows (spec S12). The
+    /// asker is the job of a process; a client has none (`PMIX_ALLOC_EXTEND`).
+    pub(in crate::head) fn extend_time(
         &mut self,
-        daemon: DaemonRank,
-        id: u64,
-        asker: JobId,
         request: &ExtendRequest,
+        asker: Option<JobId>,
         cx: &mut Cx,
-    ) {
-        let resize = Box::new(self.extend_time(request, Some(asker), cx));
-        cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
-    }
-
-    /// Extends a session at once. The DVM keeps its size, so no second answer follows (spec S12).
-    fn extend_time(&mut self, request: &ExtendRequest, asker: Option<JobId>, cx: &mut Cx) -> Resize {
+    ) -> Resize {
         let req_id = request.req_id.as_ref();
         let extended = self.session_to_extend(request, asker).and_then(|id| {
             self.sessions.extend(id, request.seconds, cx)?;
@@ -177,7 +173,7 @@ impl Head {
         if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
             return self.sessions.allocation_named(name);
         }
-        let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.session_of(job));
+        let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.get(job)).map(Job::session);
         asker.filter(|id| self.sessions.get(*id).is_some()).ok_or_else(|| {
             let cause = "The DVM's own session has no time limit, and no other is named that is to have more time.";
             Reason::new(PMIX_ERR_BAD_PARAM, cause)

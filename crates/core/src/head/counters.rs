@@ -1,11 +1,10 @@
-//! Counters of the head for monitoring: totals that only grow, and a histogram of launch times.
+//! Counters of the head for monitoring: totals that only grow, and a histogram of launch times. Every wing counts
+//! its events here; no wing reads them.
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{CampaignKind, Timestamp};
-use ferrite_wire::control::{Histogram, Metrics};
-
-use crate::head::Head;
+use ferrite_types::CampaignKind;
+use ferrite_wire::control::{DvmStatus, Histogram, Metrics};
 
 /// Upper limits of the histogram's buckets of launch times (microseconds).
 const LIMITS_US: [u64; 16] = [
@@ -15,7 +14,7 @@ const LIMITS_US: [u64; 16] = [
 
 /// An event that the metrics count.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::head) enum Counted {
+pub(super) enum Counted {
     /// A submission has become a job.
     Submitted,
     /// So many processes of a job run, this long after its submission (microseconds).
@@ -40,7 +39,7 @@ pub(in crate::head) enum Counted {
 
 /// The kinds of messages that may come late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::head) enum Late {
+pub(super) enum Late {
     /// A daemon has attempted to start its processes.
     Launch,
     /// All processes of a daemon have called init, or wait for a debugger.
@@ -96,6 +95,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Counts an event.
     pub(super) fn count(&mut self, event: Counted) {
         match event {
             Counted::Submitted => self.jobs_submitted += 1,
@@ -120,37 +120,33 @@ impl Counters {
             Counted::Campaign { kind: CampaignKind::Shrink, failed: _ } => self.shrinks += 1,
         }
     }
-}
 
-impl Counters {
     fn late_messages(&self) -> Vec<(String, u64)> {
         self.late.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect()
     }
-}
 
-impl Head {
-    pub(super) fn metrics(&self, now: Timestamp) -> Metrics {
-        let counters = &self.clients.counters;
+    /// The metrics beside the status of the DVM.
+    pub(super) fn beside(&self, status: DvmStatus) -> Metrics {
         Metrics {
-            status: self.status(now),
-            jobs_submitted: counters.jobs_submitted,
-            jobs_started: counters.jobs_started,
-            procs_started: counters.procs_started,
+            status,
+            jobs_submitted: self.jobs_submitted,
+            jobs_started: self.jobs_started,
+            procs_started: self.procs_started,
             launch: Histogram {
-                buckets: LIMITS_US.into_iter().zip(counters.launch).collect(),
-                above: counters.slower,
-                sum_us: counters.launch_sum_us,
+                buckets: LIMITS_US.into_iter().zip(self.launch).collect(),
+                above: self.slower,
+                sum_us: self.launch_sum_us,
             },
-            output_bytes: counters.output_bytes,
-            stdin_bytes: counters.stdin_bytes,
-            xcasts: counters.xcasts,
-            daemons_lost: counters.daemons_lost,
-            repairs: counters.repairs,
-            rejoins: counters.rejoins,
-            late_messages: counters.late_messages(),
-            grows: counters.grows,
-            grows_failed: counters.grows_failed,
-            shrinks: counters.shrinks,
+            output_bytes: self.output_bytes,
+            stdin_bytes: self.stdin_bytes,
+            xcasts: self.xcasts,
+            daemons_lost: self.daemons_lost,
+            repairs: self.repairs,
+            rejoins: self.rejoins,
+            late_messages: self.late_messages(),
+            grows: self.grows,
+            grows_failed: self.grows_failed,
+            shrinks: self.shrinks,
         }
     }
 }

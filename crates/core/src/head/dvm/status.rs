@@ -1,0 +1,64 @@
+//! The status of the DVM and of its nodes, and the reason why the DVM waits.
+
+use ferrite_types::{CampaignKind, NodeRecord, Timestamp};
+use ferrite_wire::control::NodeStatus;
+
+use crate::head::Head;
+use crate::head::lists::listed;
+
+impl Head {
+    /// The reason why the DVM waits, in words; empty when it does not.
+    pub(in crate::head) fn dvm_waits_for(&self, now: Timestamp) -> String {
+        if self.dvm.is_ending() {
+            return "its daemons to leave".to_owned();
+        }
+        if self.dvm.is_ready() {
+            return [self.repair_in_words(), self.resize_in_words(now)]
+                .into_iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or_default();
+        }
+        let missing: Vec<&str> = self.dvm.missing().iter().map(|rank| self.node_name(rank)).collect();
+        match missing.as_slice() {
+            [] => "all daemons to be wired up".to_owned(),
+            nodes => format!("the daemons of {} to report", listed(nodes.iter().copied())),
+        }
+    }
+
+    /// The repair of the tree in words; empty when none is under way.
+    fn repair_in_words(&self) -> String {
+        let lost: Vec<&str> = self.dvm.under_repair().collect();
+        match lost.as_slice() {
+            [] => String::new(),
+            lost => format!("all daemons to go on without those of {}", listed(lost.iter().copied())),
+        }
+    }
+
+    /// The status of each node that belongs to the DVM, comes or leaves.
+    pub(in crate::head) fn node_statuses(&self) -> Vec<NodeStatus> {
+        let belongs = |node: &&NodeRecord| !self.pool.is_outside(node.id) || self.elastic.change_of(node.id).is_some();
+        self.pool.records().iter().filter(belongs).map(|node| self.node_status(node)).collect()
+    }
+
+    fn node_status(&self, node: &NodeRecord) -> NodeStatus {
+        let state = match node.daemon {
+            None if let Some(kind) = self.elastic.change_of(node.id) => match kind {
+                CampaignKind::Grow => "starting",
+                CampaignKind::Shrink => "leaving",
+            },
+            None if self.pool.is_lost(node.id) => "lost",
+            None => "down",
+            Some(rank) if self.dvm.missing().contains(rank) => "starting",
+            Some(_) => "up",
+        };
+        NodeStatus {
+            name: node.name.clone(),
+            daemon: node.daemon,
+            state: state.to_owned(),
+            slots: node.slots,
+            slots_in_use: node.slots_inuse,
+            max_slots: node.max_slots,
+            cores: node.topology.usable_cores() as u32,
+        }
+    }
+}
