@@ -91,6 +91,11 @@ impl Cx<'_> {
         self.links.contains_key(&peer)
     }
 
+    /// True when something has arrived over the link to this daemon within `limit`.
+    pub(crate) fn has_heard(&self, peer: DaemonRank, limit: Duration) -> bool {
+        self.links.get(&peer).is_some_and(|link| link.was_heard(self.now, limit))
+    }
+
     /// Daemons that owe an acknowledgement, were probed, and have been silent for `limit`.
     pub(crate) fn silent(&self, limit: Duration) -> RankSet {
         self.streams.silent(self.now, limit).collect()

@@ -169,6 +169,7 @@ impl Node {
             head.on_link_up(peer);
         }
         daemon.on_link_up(peer, &mut cx);
+        daemon.resume_calls(&mut cx);
         self.flush(now, fx);
         self.transport.resume(now, peer, fx);
         if self.heartbeat.due.is_none() {
@@ -214,6 +215,8 @@ impl Node {
             let seconds = limit.0 as f64 / 1e6;
             self.on_link_lost(now, peer, format!("no sign of life for {seconds} seconds"), fx);
         }
+        let (daemon, _, mut cx) = self.parts(now, fx);
+        daemon.resume_calls(&mut cx);
         self.await_heartbeat(now, fx);
     }
 

@@ -34,6 +34,13 @@ pub(crate) struct Link {
     bootstrap: bool,
 }
 
+impl Link {
+    /// True when something has arrived within `limit`.
+    pub(crate) fn was_heard(&self, now: Timestamp, limit: Duration) -> bool {
+        now < self.heard + limit
+    }
+}
+
 /// The links and routes of one node.
 #[derive(Debug)]
 pub(crate) struct Transport {
@@ -352,7 +359,7 @@ impl Transport {
     ) -> Vec<DaemonRank> {
         let mut dead = Vec::new();
         for (peer, link) in &mut self.links {
-            if link.heard + limit <= now {
+            if !link.was_heard(now, limit) {
                 dead.push(*peer);
             } else if link.said + interval <= now {
                 link.said = now;

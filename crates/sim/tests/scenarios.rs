@@ -254,6 +254,8 @@ fn a_job_that_survives_its_failures_goes_on_when_daemons_are_lost() {
 fn seeds_about_losses_that_once_found_something_hold() {
     // 6102668: a call that was accepted just before its caller was cut off, and that had no end.
     hold(&Scenario::losses(6_102_668));
+    // 150016545: a daemon that is cut off calls its children in vain, and comes back.
+    hold(&Scenario::losses(150_016_545));
 }
 
 #[test]

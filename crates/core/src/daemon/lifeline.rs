@@ -24,9 +24,6 @@ use crate::{DaemonTimer, Effect};
 const CALL_MS: u64 = 3_000;
 /// The time between two rounds of calls (milliseconds).
 const ROUND_MS: u64 = 250;
-/// A call whose failure is noticed so long after its limit (milliseconds) says nothing: this daemon stood still, and
-/// could not take the answer.
-const LATE_MS: u64 = 50;
 
 /// The state of a daemon's calls and of its search for an uplink.
 #[derive(Debug, Default)]
@@ -41,8 +38,6 @@ pub(super) struct Lifeline {
     /// The number of the latest shape of the DVM that this daemon has taken over.
     shape: u64,
     search: Option<Search>,
-    /// Children that are being called.
-    called: BTreeMap<DaemonRank, Called>,
     /// Children with new places here that are being called for the first time.
     fresh: RankSet,
     /// Daemons above that were being called when a search ended with another; their answers come too late.
@@ -58,16 +53,6 @@ impl Lifeline {
         };
         Lifeline { call_ms, alone_ms: settings.alone_ms, ..Lifeline::default() }
     }
-}
-
-/// The call of a child.
-#[derive(Debug)]
-struct Called {
-    /// The cause to report when it does not answer.
-    cause: String,
-    until: Timestamp,
-    /// True for the second call, after the first failed because this daemon stood still.
-    again: bool,
 }
 
 /// The search for an uplink.
@@ -96,18 +81,9 @@ impl Daemon {
         self.call_orphans(&new, cx);
     }
 
-    pub(crate) fn is_called(&self, rank: DaemonRank) -> bool {
-        self.lifeline.called.contains_key(&rank)
-    }
-
-    /// True while any of these daemons is being called.
-    pub(crate) fn calls(&self, whom: impl Fn(&DaemonRank) -> bool) -> bool {
-        self.lifeline.called.keys().any(whom)
-    }
-
     /// Ends a call after this daemon was told to leave.
     pub(super) fn forget_call(&mut self, peer: DaemonRank) {
-        self.lifeline.called.remove(&peer);
+        self.child_calls.end(peer);
     }
 
     /// Calls new neighbours after a shrink that takes daemons above or below: the survivors link while the leaving
@@ -153,7 +129,7 @@ impl Daemon {
         if cx.tree.has_departed(peer) {
             return dismiss(peer, cx);
         }
-        self.lifeline.called.remove(&peer);
+        self.child_calls.end(peer);
         if cx.tree.is_leaving(peer) && cx.tree.stands_below(self.me, peer) {
             // The peer has not heard that it leaves, and calls a child that has moved up.
             return dismiss(peer, cx);
@@ -229,43 +205,23 @@ impl Daemon {
         }
     }
 
-    fn on_child_lost(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
-        if self.lifeline.wired && cx.tree.contains(child) {
-            // Without a contact the child cannot be called, and its state is unknown; the call follows when the head
-            // has sent the contact.
-            if self.lifeline.contacts.contains_key(&child) {
-                self.call_child(child, cause, cx);
-            }
-        } else {
-            // A newcomer may already have children that were faster than itself.
-            cx.send_head(HeadMessage::DaemonLost { rank: child, cause });
-        }
-    }
-
-    fn call_child(&mut self, child: DaemonRank, otherwise: String, cx: &mut Cx) {
-        self.call_for(child, otherwise, false, cx);
-    }
-
-    fn call_for(&mut self, child: DaemonRank, cause: String, again: bool, cx: &mut Cx) {
-        let until = after(cx.now, self.lifeline.call_ms);
-        self.lifeline.called.insert(child, Called { cause, until, again });
-        self.call(child, cx);
-    }
-
-    /// Calls a leaving child whose link is lost, because it may not have heard the order. False when it cannot be
-    /// called.
-    pub(crate) fn call_leaver(&mut self, child: DaemonRank, cx: &mut Cx) -> bool {
-        let can_call = matches!(self.phase, Phase::Member) && self.lifeline.contacts.contains_key(&child);
-        if can_call && !self.is_called(child) {
-            self.call_child(child, "it was told to leave".to_owned(), cx);
-        }
-        can_call
-    }
-
     /// Calls a daemon; [`Daemon::on_member_linked`] or [`Daemon::on_call_failed`] follows.
-    fn call(&self, peer: DaemonRank, cx: &mut Cx) {
+    pub(super) fn call(&self, peer: DaemonRank, cx: &mut Cx) {
         let contact = self.lifeline.contacts.get(&peer).cloned().unwrap_or_default();
-        cx.effect(Effect::Connect { peer, contact, deadline: after(cx.now, self.lifeline.call_ms), insist: false });
+        cx.effect(Effect::Connect { peer, contact, deadline: self.call_deadline(cx.now), insist: false });
+    }
+
+    pub(super) fn call_deadline(&self, now: Timestamp) -> Timestamp {
+        after(now, self.lifeline.call_ms)
+    }
+
+    pub(super) fn is_wired(&self) -> bool {
+        self.lifeline.wired
+    }
+
+    /// True when this daemon knows where another listens.
+    pub(super) fn has_contact(&self, rank: DaemonRank) -> bool {
+        self.lifeline.contacts.contains_key(&rank)
     }
 
     /// Handles a failed call of a daemon that is wired up (spec L38).
@@ -274,16 +230,7 @@ impl Daemon {
         if cx.is_linked(peer) {
             return;
         }
-        if let Some(Called { cause, until, again }) = self.lifeline.called.remove(&peer) {
-            // A daemon that was told to leave meanwhile, or has left, is not lost.
-            if cx.tree.parent(peer) == Some(self.me) && cx.tree.contains(peer) {
-                if !refused && !again && cx.now > after(until, LATE_MS) {
-                    return self.call_for(peer, cause, true, cx);
-                }
-                let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
-                let cause = format!("{cause}; {proof}");
-                cx.send_head(HeadMessage::DaemonLost { rank: peer, cause });
-            }
+        if self.on_child_silent(peer, refused, cx) {
             return;
         }
         let Some(search) = &mut self.lifeline.search else {
@@ -358,7 +305,7 @@ impl Daemon {
         }
         for rank in ranks.iter() {
             self.lifeline.contacts.remove(&rank);
-            self.lifeline.called.remove(&rank);
+            self.child_calls.end(rank);
             if cx.is_linked(rank) {
                 dismiss(rank, cx);
             }
@@ -381,19 +328,6 @@ impl Daemon {
         self.lifeline.contacts.extend(orphans.into_iter().filter(|(rank, _)| !cx.tree.has_departed(*rank)));
         if self.lifeline.wired {
             self.call_orphans(&ranks, cx);
-        }
-    }
-
-    /// Calls those of the orphans that are children here and have not linked yet.
-    fn call_orphans(&mut self, ranks: &[DaemonRank], cx: &mut Cx) {
-        for orphan in ranks.iter().copied() {
-            // A daemon that was told to leave on its way here has to hear it.
-            let is_there = cx.tree.contains(orphan) || cx.tree.is_leaving(orphan);
-            let mine = cx.tree.parent(orphan) == Some(self.me) && is_there;
-            let reachable = self.lifeline.contacts.contains_key(&orphan);
-            if mine && reachable && !cx.is_linked(orphan) && !self.lifeline.called.contains_key(&orphan) {
-                self.call_child(orphan, "it did not come back when its parent was lost".to_owned(), cx);
-            }
         }
     }
 

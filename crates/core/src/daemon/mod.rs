@@ -2,6 +2,7 @@
 //! carries their collectives, leaves. The head decides about membership and placement.
 
 mod bringup;
+mod child_calls;
 mod clients;
 mod collective;
 mod failed;
@@ -26,6 +27,7 @@ use ferrite_types::{DaemonRank, JobId, ProcId, Timestamp};
 use ferrite_wire::{CollectiveKind, DaemonMessage, HeadMessage, Served, Ticket};
 
 use self::bringup::Phase;
+use self::child_calls::ChildCalls;
 use self::collective::Collectives;
 use self::job::LocalJob;
 use self::lifeline::Lifeline;
@@ -56,6 +58,7 @@ pub(crate) struct Daemon {
     limits: Limits,
     questions: Questions,
     lifeline: Lifeline,
+    child_calls: ChildCalls,
     resizes: resize::Resizes,
     session_orders: sessions::SessionOrders,
     /// The announcement for clients of this node, until they are admitted.
@@ -92,6 +95,7 @@ impl Daemon {
             limits: Limits::default(),
             questions: Questions::default(),
             lifeline: Lifeline::by(&settings),
+            child_calls: ChildCalls::by(settings.silence),
             output_limit: settings.output_limit,
             resizes: resize::Resizes::default(),
             session_orders: sessions::SessionOrders::default(),
