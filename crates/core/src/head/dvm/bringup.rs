@@ -139,7 +139,7 @@ impl Head {
             return;
         }
         let rank = report.rank;
-        let Err(report) = self.on_newcomer_report(report, cx) else { return };
+        let Some(report) = self.on_newcomer_report(report, cx) else { return };
         let node = self.pool.node_of(rank).map(|node| node.id);
         self.meet(report, node);
         self.dvm.contacts.rehome(cx);

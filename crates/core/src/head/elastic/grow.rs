@@ -248,12 +248,8 @@ impl Head {
     }
 
     /// Handles the report of a newcomer (spec E20). The report of a daemon without a campaign comes back.
-    pub(in crate::head) fn on_newcomer_report(
-        &mut self,
-        report: DaemonReport,
-        cx: &mut Cx,
-    ) -> Result<(), DaemonReport> {
-        let Some(id) = self.elastic.campaigns.of_daemon(report.rank) else { return Err(report) };
+    pub(in crate::head) fn on_newcomer_report(&mut self, report: DaemonReport, cx: &mut Cx) -> Option<DaemonReport> {
+        let Some(id) = self.elastic.campaigns.of_daemon(report.rank) else { return Some(report) };
         let campaign = self.elastic.campaigns.expect_mut(id);
         if let Phase::Launching { missing } = &mut campaign.phase
             && missing.remove(report.rank)
@@ -264,7 +260,7 @@ impl Head {
                 self.wire_newcomers(id, cx);
             }
         }
-        Ok(())
+        None
     }
 
     /// Gives the newcomers their places and sends the wireup, once all have reported (spec E21).
