@@ -23,7 +23,7 @@ _prte() {
 
     case "${cmd}" in
         prte)
-            opts="-H -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --personality --help --version"
+            opts="-H -v -q -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --verbose --quiet --show-progress --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -22,4 +22,7 @@ complete -c prte -l allow-run-as-root -d 'Allow root to run programs (also: PRTE
 complete -c prte -l noprefix -d 'Start prted from the PATH of each node, in the place of the one that is beside this program there'
 complete -c prte -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
 complete -c prte -l debug-daemons -d 'Show what the daemons do'
+complete -c prte -s v -l verbose -d 'Report each step of jobs and changes of size (parameter state_base_verbose 1)'
+complete -c prte -s q -l quiet -d 'Print no warnings and no lines about progress; errors are printed all the same'
+complete -c prte -l show-progress -d 'Show how many daemons have started, and which nodes are awaited'
 complete -c prte -s V -l version -d 'Show name and version'

@@ -41,6 +41,11 @@ _prte() {
 '--noprefix[Start prted from the PATH of each node, in the place of the one that is beside this program there]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \
+'-v[Report each step of jobs and changes of size (parameter state_base_verbose 1)]' \
+'--verbose[Report each step of jobs and changes of size (parameter state_base_verbose 1)]' \
+'-q[Print no warnings and no lines about progress; errors are printed all the same]' \
+'--quiet[Print no warnings and no lines about progress; errors are printed all the same]' \
+'--show-progress[Show how many daemons have started, and which nodes are awaited]' \
 '-V[Show name and version]' \
 '--version[Show name and version]' \
 && ret=0

@@ -49,6 +49,8 @@ complete -c prterun -l report-state-on-timeout -d 'Show the state of every proce
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
 complete -c prterun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prterun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
+complete -c prterun -s v -l verbose -d 'Report what is done: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)'
+complete -c prterun -s q -l quiet -d 'Print no warnings and no lines about progress; errors are printed all the same'
 complete -c prterun -l noprefix -d 'Start prted from the PATH of each node, in the place of the one that is beside this program there'
 complete -c prterun -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
 complete -c prterun -l debug-daemons -d 'Show what the daemons do'

@@ -69,6 +69,10 @@ _prterun() {
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
 '--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
+'-v[Report what is done\: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)]' \
+'--verbose[Report what is done\: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)]' \
+'-q[Print no warnings and no lines about progress; errors are printed all the same]' \
+'--quiet[Print no warnings and no lines about progress; errors are printed all the same]' \
 '--noprefix[Start prted from the PATH of each node, in the place of the one that is beside this program there]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \

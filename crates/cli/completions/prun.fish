@@ -60,4 +60,6 @@ complete -c prun -l keep-going -d 'Go on after a failed job; without this option
 complete -c prun -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c prun -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c prun -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c prun -s v -l verbose -d 'Report what is done: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)'
+complete -c prun -s q -l quiet -d 'Print no warnings and no lines about progress; errors are printed all the same'
 complete -c prun -s V -l version -d 'Show name and version'

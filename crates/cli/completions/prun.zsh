@@ -80,6 +80,10 @@ _prun() {
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
+'-v[Report what is done\: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)]' \
+'--verbose[Report what is done\: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)]' \
+'-q[Print no warnings and no lines about progress; errors are printed all the same]' \
+'--quiet[Print no warnings and no lines about progress; errors are printed all the same]' \
 '-V[Show name and version]' \
 '--version[Show name and version]' \
 && ret=0

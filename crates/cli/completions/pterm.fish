@@ -8,4 +8,6 @@ complete -c pterm -s h -l help -d 'Show this text, or the help on a topic' -r
 complete -c pterm -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c pterm -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pterm -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pterm -s v -l verbose -d 'Report which DVM is ended'
+complete -c pterm -s q -l quiet -d 'Print nothing but errors'
 complete -c pterm -s V -l version -d 'Show name and version'

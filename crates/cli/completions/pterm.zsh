@@ -26,6 +26,10 @@ _pterm() {
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
+'-v[Report which DVM is ended]' \
+'--verbose[Report which DVM is ended]' \
+'(-v --verbose)-q[Print nothing but errors]' \
+'(-v --verbose)--quiet[Print nothing but errors]' \
 '-V[Show name and version]' \
 '--version[Show name and version]' \
 && ret=0

@@ -32,7 +32,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 fn start(run: PrteRun, around: &Surroundings) -> i32 {
     match setup::prepare_dvm(&run, around) {
         Ok(setup) => {
-            frame::print_warnings(NAME, &setup.warnings);
+            if !run.quiet {
+                frame::print_warnings(NAME, &setup.warnings);
+            }
             hand_over(run, setup, around)
         }
         Err(error) => command::refuse(NAME, &error.to_string(), &error.next_step()),

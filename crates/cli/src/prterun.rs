@@ -33,11 +33,14 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 fn start(run: Run, around: &Surroundings) -> i32 {
     let report = run.report_pid.clone();
+    let quiet = run.quiet;
     let prepared = match setup::prepare(run, around) {
         Ok(prepared) => prepared,
         Err(error) => return command::refuse(NAME, &error.to_string(), &error.next_step()),
     };
-    frame::print_warnings(NAME, &prepared.warnings);
+    if !quiet {
+        frame::print_warnings(NAME, &prepared.warnings);
+    }
     // The origin comes before `--display allocation`, whose lines are exactly those of the field.
     prepared.origin.iter().for_each(|origin| frame::print(&format!("{NAME}: {origin}\n")));
     let pictures = match Pictures::new(prepared.pictures.clone()) {

@@ -41,7 +41,9 @@ pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 
         Ok(setup) => setup,
         Err(error) => return command::refuse(name, &error.to_string(), &error.next_step()),
     };
-    frame::print_warnings(name, &setup.run.warnings);
+    if !setup.run.quiet {
+        frame::print_warnings(name, &setup.run.warnings);
+    }
     if !command::report_pid(name, setup.run.report_pid.as_ref()) {
         return REFUSED;
     }
@@ -110,7 +112,17 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
         launcher: machine::launcher(name),
         ..Submission::of(run.spec)
     };
-    let mut watch = Watch { name, client, nspace: None, pictures, picture_lost: false, interrupts: 0, silent: false };
+    let mut watch = Watch {
+        name,
+        client,
+        nspace: None,
+        pictures,
+        picture_lost: false,
+        interrupts: 0,
+        silent: false,
+        verbose: run.verbose,
+    };
+    watch.report(format!("submitted to the DVM {}", watch.client.dvm()));
     watch.client.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
     loop {
         let happening = watch.client.next(None);
@@ -131,6 +143,8 @@ struct Watch {
     interrupts: u32,
     /// True when standard output has no reader; `prun` then ends without a message, as the shell's tools do.
     silent: bool,
+    /// `--verbose`.
+    verbose: bool,
 }
 
 impl Watch {
@@ -157,7 +171,10 @@ impl Watch {
 
     fn on_message(&mut self, message: DvmMessage) -> Option<i32> {
         match message {
-            DvmMessage::Accepted { id: ID, nspace, .. } => self.nspace = Some(nspace),
+            DvmMessage::Accepted { id: ID, nspace, .. } => {
+                self.report(format!("the job is {nspace}"));
+                self.nspace = Some(nspace);
+            }
             DvmMessage::Output { id: ID, stream, data } => self.client.write(stream, &data),
             DvmMessage::Notice { id: ID, text } => self.tell(&frame::notice(&text)),
             DvmMessage::Picture { id: ID, format, data, last } => self.on_picture(format, &data, last),
@@ -178,7 +195,10 @@ impl Watch {
 
     fn on_reply(&mut self, reply: Reply) -> i32 {
         match reply {
-            Reply::Done(done) => self.end("", i32::from(done.exit_code).max(i32::from(self.picture_lost))),
+            Reply::Done(done) => {
+                self.report(format!("the job has ended with exit code {}", done.exit_code));
+                self.end("", i32::from(done.exit_code).max(i32::from(self.picture_lost)))
+            }
             Reply::Detached(job) => self.detached(job),
             Reply::Refused(text) => self.end(&frame::framed(self.name, &[&text]), REFUSED),
             other => self.end(
@@ -208,6 +228,13 @@ impl Watch {
             }
         }
         None
+    }
+
+    /// Prints a line of `--verbose`.
+    fn report(&mut self, line: String) {
+        if self.verbose {
+            self.tell(&format!("{}: {line}\n", self.name));
+        }
     }
 
     fn tell(&mut self, text: &str) {

@@ -16,8 +16,8 @@ const NAME: &str = "pterm";
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     match as_text(args).and_then(|args| parse(&args)) {
         Ok(PtermParsed::Print(text)) => print(&text),
-        Ok(PtermParsed::End(connect)) => {
-            command::with_surroundings(NAME, machine::environment(), |around| end(&connect, around))
+        Ok(PtermParsed::End { connect, verbose, quiet }) => {
+            command::with_surroundings(NAME, machine::environment(), |around| end(&connect, verbose, quiet, around))
         }
         Err(error) => {
             frame::print(&frame::refusal(NAME, &error));
@@ -26,23 +26,31 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
-fn end(connect: &Connect, around: &Surroundings) -> i32 {
+fn end(connect: &Connect, verbose: bool, quiet: bool, around: &Surroundings) -> i32 {
     let base = match setup::tmpdir_base_here(around) {
         Ok(base) => base,
         Err(error) => return command::refuse(NAME, &error.to_string(), &error.next_step()),
     };
     let Some(mut connection) = prun::find(NAME, connect, base.as_deref(), around) else { return REFUSED };
-    frame::print("TERMINATING DVM...");
+    let say = |text: &str| {
+        if !quiet {
+            frame::print(text)
+        }
+    };
+    if verbose {
+        frame::print(&format!("{NAME}: the DVM is {}\n", connection.dvm()));
+    }
+    say("TERMINATING DVM...");
     match connection.ask(Request::Terminate) {
         Ok(Reply::Ordered) => connection.wait_for_the_end(),
         Ok(other) => {
-            frame::print("\n");
+            say("\n");
             return command::refuse(NAME, &format!("the DVM refused to end: {}", why(&other)), "");
         }
         // Another client has ended the DVM at the same moment; it is gone as requested.
         Err(_) => {}
     }
-    frame::print("DONE\n");
+    say("DONE\n");
     0
 }
 

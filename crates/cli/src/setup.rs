@@ -30,6 +30,9 @@ pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
 use places::read_places;
 
+/// The parameter of `show-progress`.
+const PROGRESS: &str = "state_base_show_launch_progress";
+
 /// A job of `prterun` and its DVM, before the first daemon starts.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -188,6 +191,10 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     };
     set_words(&daemons, &mut params)?;
     apply_params(&mut run, &params)?;
+    // Here the option comes from the parameter `rtos`: that of the line is set by now.
+    if let Some(yes) = run.show_progress.filter(|_| !params.is_set(PROGRESS)) {
+        params.set(PROGRESS, if yes { "1" } else { "0" });
+    }
     let hostfiles = read_hosts(&mut run, around)?;
     let named = read_places(&mut run, around)?;
     let added = grow::added_hosts(&run.grow, &around.cwd)?;

@@ -102,7 +102,7 @@ fn told(tool: Tool, line: &str) -> String {
         }),
         Tool::Pterm => pterm::parse(&args).map(|parsed| match parsed {
             PtermParsed::Print(text) => text,
-            PtermParsed::End(connect) => format!("{connect:#?}\n"),
+            PtermParsed::End { connect, .. } => format!("{connect:#?}\n"),
         }),
     };
     let text = parsed.unwrap_or_else(|error| refusal(tool.name(), &error));

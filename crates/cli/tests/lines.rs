@@ -93,6 +93,17 @@ fn options_about_daemons_are_parameters() {
 }
 
 #[test]
+fn a_line_can_be_loud_or_quiet() {
+    let params = |line: &str| run(line).params.into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
+    assert_eq!(params("-v ./a"), ["state_base_verbose=1"]);
+    assert_eq!(params("--verbose --prtemca state_base_verbose 5 ./a")[1..], ["state_base_verbose=5"]);
+    assert_eq!(params("-q ./a"), ["state_base_show_launch_progress=0"]);
+    assert_eq!(params("--show-progress ./a"), ["state_base_show_launch_progress=1"]);
+    assert!(run("--quiet ./a").quiet && run("--dvm search -v ./a").verbose);
+    assert_eq!(params("--dvm search -v ./a"), [""; 0]);
+}
+
+#[test]
 fn each_program_has_its_exec_agent_else_that_of_the_job() {
     let agents = |line: &str| {
         let mut run = run(line);

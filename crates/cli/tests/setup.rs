@@ -178,6 +178,15 @@ fn the_daemons_program_has_one_name() {
 }
 
 #[test]
+fn the_progress_of_the_launch_is_shown_by_the_line_else_by_rtos() {
+    let place = Place::new();
+    let shown = |line| param(&place.prepare(line).unwrap(), "state_base_show_launch_progress").map(str::to_owned);
+    assert_eq!(shown("./a"), None);
+    assert_eq!(shown("--prtemca rtos show-progress ./a").as_deref(), Some("1"));
+    assert_eq!(shown("--prtemca rtos show-progress -q ./a").as_deref(), Some("0"));
+}
+
+#[test]
 fn debugging_of_daemons_travels_as_parameters() {
     let prepared = Place::new().prepare("--debug-daemons --leave-session-attached ./a").unwrap();
     assert_eq!(param(&prepared, "prte_debug_daemons"), Some("1"));

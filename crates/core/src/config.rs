@@ -34,6 +34,8 @@ pub struct HeadConfig {
     pub cwd: String,
     /// Local time at timestamp zero, in seconds since 1970: for dates in output tags.
     pub local_time_at_zero_s: i64,
+    /// True when a user sees standard error as it is written.
+    pub on_terminal: bool,
     /// True when the DVM outlives its jobs (`prte`), false when it ends with the first (`prterun`).
     pub persistent: bool,
     /// Announcement for clients on other nodes; `None` = the DVM serves none.

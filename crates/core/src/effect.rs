@@ -139,6 +139,8 @@ pub enum Effect {
         /// The message.
         text: String,
     },
+    /// Shows a line about the bring-up on standard error, without rules.
+    Progress(String),
     /// Gives the submitter a picture of a job's map to keep.
     Picture {
         /// The submission of the job.

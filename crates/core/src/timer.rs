@@ -32,6 +32,8 @@ pub enum LinkTimer {
 pub enum HeadTimer {
     /// The deadline of the daemons of the first campaign to report.
     BringUp,
+    /// The next line about the first campaign.
+    Progress,
     /// The deadline of a campaign.
     Campaign(CampaignId),
     /// The warning or the time limit of a session.

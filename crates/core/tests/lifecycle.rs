@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Cluster, app, job, proc};
-use ferrite_core::{AbortScope, DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{
+    AbortScope, DaemonInput, HeadConfig, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer,
+};
 use ferrite_types::*;
 use ferrite_wire::control::Submission;
 
@@ -74,6 +76,41 @@ fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {
     assert_eq!(dvm.exit_code(), 1);
     assert!(dvm.notices[0].contains("n2") && !dvm.notices[0].contains("n1"), "{}", dvm.notices[0]);
     dvm.assert_gone();
+}
+
+/// The lines that `state_base_show_launch_progress` asks for, and those that a terminal gets.
+#[test]
+fn a_long_bring_up_names_the_nodes_that_it_waits_for() {
+    let show = ("state_base_show_launch_progress", "1");
+    let progress = Timer::Head(HeadTimer::Progress);
+    let mut dvm = Cluster::new(4, &[TREE[0], show]);
+    dvm.silent_nodes.insert("n2".to_owned());
+    dvm.start(job("true", 4));
+    assert_eq!(dvm.progress, ["1 of 4 daemons up; waiting for n1, n2, n3"]);
+    dvm.fire(0, progress);
+    dvm.fire(0, progress);
+    assert_eq!(dvm.progress[1..], ["3 of 4 daemons up; waiting for n2"], "what has not changed is not repeated");
+    dvm.fire(0, Timer::Head(HeadTimer::BringUp));
+    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, progress)));
+    assert_eq!(dvm.progress.len(), 2);
+
+    let dvm = Cluster::with_job(3, &[TREE[0], show], job("true", 3));
+    assert_eq!(dvm.progress, ["1 of 3 daemons up; waiting for n1, n2", "all 3 daemons up"]);
+    let dvm = Cluster::with_job(3, TREE, job("true", 3));
+    assert!(dvm.progress.is_empty());
+
+    for (said, lines) in [(None, 1), (Some((show.0, "0")), 0)] {
+        let mut params = TREE.to_vec();
+        params.extend(said);
+        let mut dvm = Cluster::of(HeadConfig { on_terminal: true, ..Cluster::config(3, &params, false) });
+        dvm.silent_nodes.insert("n1".to_owned());
+        dvm.start(job("true", 3));
+        assert!(dvm.progress.is_empty(), "the first two seconds are silent");
+        if said.is_none() {
+            dvm.fire(0, progress);
+        }
+        assert_eq!(dvm.progress.len(), lines);
+    }
 }
 
 /// Ordinary ends travel together, a failure at once (spec L25, L26).

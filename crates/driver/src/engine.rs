@@ -368,6 +368,7 @@ impl Engine {
             }
             Effect::Relay(effect) => self.relays.apply(effect),
             Effect::Notice { to: None | Some(RequestId::OWN), text } => notice::print(&text),
+            Effect::Progress(line) => notice::print_line(&line),
             Effect::Trace(step) => self.trace(&step),
             Effect::Ready => self.say_ready(),
             // The waiting submitter is this process itself: the code comes again with the exit.

@@ -171,6 +171,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         topology: run.topology,
         prted: run.prted,
         cwd: run.cwd,
+        on_terminal: rustix::termios::isatty(rustix::stdio::stderr()),
         local_time_at_zero_s: local_time::now_s() - began.elapsed().as_secs() as i64,
         persistent,
         served,

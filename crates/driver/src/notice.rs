@@ -12,6 +12,11 @@ pub(crate) fn print(text: &str) {
     write_stderr(&framed(text));
 }
 
+/// Writes one line to standard error.
+pub(crate) fn print_line(text: &str) {
+    write_stderr(&format!("{}\n", printable(text).trim_end()));
+}
+
 /// Frames a message between rules.
 pub(crate) fn framed(text: &str) -> String {
     format!("{RULE}\n{}\n{RULE}\n", printable(text).trim_end())

@@ -69,6 +69,7 @@ impl World {
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),
             Effect::Pmix(effect) => self.pmix(rank, effect),
             Effect::Notice { text, .. } => self.report.notices.push(text),
+            Effect::Progress(_) => {}
             // The simulator has no clients on other nodes than the head's.
             Effect::Relay(_) => {}
             Effect::Accepted { .. } | Effect::Launched { .. } | Effect::CloseFile(_) | Effect::Picture { .. } => {}

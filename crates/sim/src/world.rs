@@ -473,5 +473,6 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         persistent: scenario.persistent,
         served: None,
         local_time_at_zero_s: 0,
+        on_terminal: false,
     }
 }

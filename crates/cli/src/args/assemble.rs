@@ -10,7 +10,7 @@ use super::env::root_by_environment;
 
 use super::ask::Asked;
 use super::connect::{self, ConnectAsk};
-use super::daemons::Spoken;
+use super::daemons::{Loudness, Spoken};
 use super::display::DisplayAsk;
 use super::env::{self, EnvArg, Environment};
 use super::error::UsageError;
@@ -59,6 +59,8 @@ struct Job {
     allow_root: bool,
     attached: bool,
     debug: bool,
+    verbose: bool,
+    quiet: bool,
     connect: ConnectAsk,
     detach: bool,
     wait_for_slots: bool,
@@ -82,6 +84,12 @@ pub(crate) fn run(tool: Tool, apps: Vec<App>, environment: &Environment) -> Resu
     match (tool, &connect) {
         (Tool::Prterun, Some(_)) => job.check_proxy()?,
         (Tool::Prterun, None) => job.check_private()?,
+        (Tool::Prun, _) if job.rtos.show_progress.0 == Some(true) => {
+            return Err(UsageError::Conflict {
+                what: "--runtime-options show-progress: prun starts no daemons".to_owned(),
+                next: "Give --show-progress to prte; `pdvm status` shows a DVM that is running.".to_owned(),
+            });
+        }
         _ => {}
     }
     job.finish(connect)
@@ -286,7 +294,9 @@ impl Job {
     }
 
     fn runtime_of(&mut self, options: RuntimeArgs) -> Result<(), UsageError> {
-        let RuntimeArgs { prtemca, report_pid, personality } = options;
+        let RuntimeArgs { prtemca, report_pid, verbose, quiet, personality } = options;
+        self.verbose |= verbose;
+        self.quiet |= quiet;
         for [key, value] in pairs(&prtemca) {
             self.params.push((not_empty("--prtemca", key.clone())?, value.clone()));
         }
@@ -368,6 +378,7 @@ impl Job {
             ("--noprefix", self.daemons.noprefix),
             ("--pmix-prefix", self.daemons.pmix_prefix.is_some()),
             ("--max-vm-size", self.daemons.max_vm_size.is_some()),
+            ("--runtime-options show-progress", self.rtos.show_progress.0 == Some(true)),
             ("--leave-session-attached", self.attached),
             ("--debug-daemons", self.debug),
             ("--default-hostfile", self.default_hostfile.0.is_some()),
@@ -399,6 +410,11 @@ impl Job {
     }
 
     fn finish(mut self, connect: Option<Connect>) -> Result<Run, UsageError> {
+        let loudness = Loudness { verbose: self.verbose, quiet: self.quiet, progress: self.rtos.show_progress.0 };
+        if connect.is_none() {
+            self.params.splice(0..0, loudness.params());
+        }
+        loudness.check()?;
         let unsaid = Unsaid {
             output: !self.output.said,
             display: !self.display.said,
@@ -440,6 +456,9 @@ impl Job {
             daemon_params: self.daemons.into_params()?,
             leave_session_attached: self.attached,
             debug_daemons: self.debug,
+            verbose: self.verbose,
+            quiet: self.quiet,
+            show_progress: loudness.progress,
             report_pid: self.report_pid.0,
             connect,
             detach: self.detach,

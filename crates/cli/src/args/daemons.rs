@@ -60,3 +60,37 @@ pub(crate) fn directory(option: &str, text: String) -> Result<String, UsageError
         )),
     }
 }
+
+/// How much a command that starts a DVM reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Loudness {
+    /// `--verbose`.
+    pub(crate) verbose: bool,
+    /// `--quiet`.
+    pub(crate) quiet: bool,
+    /// `show-progress`; `None` = not said.
+    pub(crate) progress: Option<bool>,
+}
+
+impl Loudness {
+    /// Refuses options that contradict each other.
+    pub(crate) fn check(self) -> Result<(), UsageError> {
+        let other = match (self.quiet, self.verbose, self.progress) {
+            (true, true, _) => "--verbose",
+            (true, _, Some(true)) => "show-progress",
+            _ => return Ok(()),
+        };
+        Err(UsageError::Conflict {
+            what: format!("--quiet and {other} are both given"),
+            next: "Keep one of them.".to_owned(),
+        })
+    }
+
+    /// Returns the parameters that say the same. They come before those of the line, which win.
+    pub(crate) fn params(self) -> Vec<(String, String)> {
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let progress = self.progress.or(self.quiet.then_some(false));
+        let shown = progress.map(|yes| set("state_base_show_launch_progress", if yes { "1" } else { "0" }));
+        self.verbose.then(|| set("state_base_verbose", "1")).into_iter().chain(shown).collect()
+    }
+}

@@ -1,7 +1,7 @@
 //! Defaults from parameters for the options that a job's line leaves open.
 
 use ferrite_rm::Params;
-use ferrite_types::{AppContext, Display, OutputOptions, RuntimeOptions};
+use ferrite_types::{Display, OutputOptions, RuntimeOptions};
 
 use super::assemble::known_personality;
 use super::display::{DisplayAsk, Picture};
@@ -41,7 +41,10 @@ impl Run {
             (self.spec.display, self.pictures) = default_display(&params.label("display"), list)?;
             self.spec.display.bind |= report;
         }
-        self.spec.options = options(&self.unsaid.rtos, params, &mut self.spec.apps)?;
+        let asked = runtime_ask(&self.unsaid.rtos, params)?;
+        asked.give_agent(&mut self.spec.apps);
+        self.show_progress = asked.show_progress.0;
+        self.spec.options = options(asked, params)?;
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
             self.forward_signals = Some(signals::parse(&params.label("ess_base_forward_signals"), list)?);
         }
@@ -85,23 +88,25 @@ const POLICIES: [(&str, &str); 4] = [
     ("state_base_notify_errors", "notifyerrors"),
 ];
 
-/// Merges runtime options: the line comes first, then `rtos`, then the parameters of single options. Programs without
-/// an exec agent get that of the job.
-fn options(said: &RuntimeAsk, params: &Params, apps: &mut [AppContext]) -> Result<RuntimeOptions, UsageError> {
-    let param = |name: &str| params.text(name).ok().flatten();
+/// Merges runtime options: the line comes first, then `rtos`.
+fn runtime_ask(said: &RuntimeAsk, params: &Params) -> Result<RuntimeAsk, UsageError> {
     let mut list = RuntimeAsk::default();
-    if let Some(text) = param("rtos") {
+    if let Some(text) = params.text("rtos").ok().flatten() {
         list.add(&params.label("rtos"), text)?;
     }
+    Ok(said.clone().or(list))
+}
+
+/// Returns the options of the job: those that were asked for, then the parameters of single options.
+fn options(asked: RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageError> {
+    let param = |name: &str| params.text(name).ok().flatten();
     let mut single = RuntimeAsk::default();
     for (name, word) in POLICIES {
         if let Some(value) = param(name) {
             single.add(&params.label(name), &format!("{word}={value}"))?;
         }
     }
-    let asked = said.clone().or(list);
     let wants_events = asked.notify_errors.0 == Some(true);
-    asked.give_agent(apps);
     let options = asked.or(single).finish();
     // The parameter applies to jobs that can have events; it must not make every other job an error.
     match wants_events && !options.tolerates_failures() {

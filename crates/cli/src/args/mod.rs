@@ -94,6 +94,12 @@ pub struct Run {
     pub leave_session_attached: bool,
     /// `--debug-daemons`.
     pub debug_daemons: bool,
+    /// `--verbose`.
+    pub verbose: bool,
+    /// `show-progress`, of the line or of the parameter `rtos`; `None` = not said.
+    pub show_progress: Option<bool>,
+    /// `--quiet`: there are no warnings then.
+    pub quiet: bool,
     /// `--report-pid`.
     pub report_pid: Option<ReportTo>,
     /// The DVM to run in; `None` = a private one.

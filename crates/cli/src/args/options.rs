@@ -259,6 +259,12 @@ pub(crate) struct RuntimeArgs {
     /// Write the process id: `-` standard output, `+` standard error, or a file (which is kept)
     #[arg(long, value_name = "-|+|FILE")]
     pub(crate) report_pid: Option<String>,
+    /// Report what is done: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)
+    #[arg(short = 'v', long)]
+    pub(crate) verbose: bool,
+    /// Print no warnings and no lines about progress; errors are printed all the same
+    #[arg(short = 'q', long)]
+    pub(crate) quiet: bool,
     /// Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning
     #[arg(long, value_name = "NAME")]
     pub(crate) personality: Option<String>,

@@ -8,7 +8,7 @@ use ferrite_rm::hostlist;
 use ferrite_wire::remote::split_address;
 
 use super::assemble::report_to;
-use super::daemons::Spoken;
+use super::daemons::{Loudness, Spoken};
 use super::env::{Environment, root_by_environment};
 use super::options::AboutOptions;
 use super::signals::parse as parse_signals;
@@ -98,6 +98,15 @@ pub struct PrteOptions {
     /// Show what the daemons do
     #[arg(long, help_heading = "Runtime")]
     debug_daemons: bool,
+    /// Report each step of jobs and changes of size (parameter state_base_verbose 1)
+    #[arg(short = 'v', long, help_heading = "Runtime")]
+    verbose: bool,
+    /// Print no warnings and no lines about progress; errors are printed all the same
+    #[arg(short = 'q', long, help_heading = "Runtime")]
+    quiet: bool,
+    /// Show how many daemons have started, and which nodes are awaited
+    #[arg(long, help_heading = "Runtime")]
+    show_progress: bool,
     /// Accepted for scripts: prte or ompi
     #[arg(long, value_name = "NAME", help_heading = "Runtime")]
     personality: Option<String>,
@@ -135,6 +144,8 @@ pub struct PrteRun {
     pub allow_root: bool,
     /// `--daemonize`.
     pub daemonize: bool,
+    /// `--quiet`: there are no warnings then.
+    pub quiet: bool,
     /// False with `--no-ready-msg`.
     pub ready_message: bool,
     /// `--set-sid`.
@@ -182,7 +193,11 @@ impl PrteOptions {
             true => None,
             false => Some(hostlist::parse(&self.host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
         };
-        let params = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone())).collect();
+        let progress = self.show_progress.then_some(true);
+        let loudness = Loudness { verbose: self.verbose, quiet: self.quiet, progress };
+        loudness.check()?;
+        let given = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone()));
+        let params = loudness.params().into_iter().chain(given).collect();
         let spoken = Spoken {
             prefix: self.prefix,
             noprefix: self.noprefix,
@@ -204,6 +219,7 @@ impl PrteOptions {
             forward_signals: self.forward_signals.map(|l| parse_signals("--forward-signals", &l)).transpose()?,
             allow_root: self.allow_run_as_root,
             daemonize: self.daemonize,
+            quiet: self.quiet,
             ready_message: !self.no_ready_msg,
             set_sid: self.set_sid,
             keepalive: self.keepalive.map(|fd| number("--keepalive", &fd)).transpose()?,

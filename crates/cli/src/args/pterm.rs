@@ -25,6 +25,12 @@ use super::{Connect, Tool, UsageError, matches_of};
 pub struct PtermOptions {
     #[command(flatten)]
     connection: ConnectionOptions,
+    /// Report which DVM is ended
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    /// Print nothing but errors
+    #[arg(short = 'q', long, conflicts_with = "verbose")]
+    quiet: bool,
     #[command(flatten)]
     about: AboutOptions,
 }
@@ -35,7 +41,14 @@ pub enum PtermParsed {
     /// Print this and end well.
     Print(String),
     /// End this DVM.
-    End(Connect),
+    End {
+        /// The DVM.
+        connect: Connect,
+        /// `--verbose`.
+        verbose: bool,
+        /// `--quiet`.
+        quiet: bool,
+    },
 }
 
 /// Parses the arguments of `pterm`.
@@ -48,7 +61,7 @@ pub fn parse(args: &[String]) -> Result<PtermParsed, UsageError> {
         Err(text) => return Ok(PtermParsed::Print(text)),
     };
     // Help and version were answered before.
-    let PtermOptions { connection, about: _ } = PtermOptions::from_arg_matches(&matches)
+    let PtermOptions { connection, verbose, quiet, about: _ } = PtermOptions::from_arg_matches(&matches)
         .map_err(|e| UsageError::Conflict { what: e.to_string(), next: String::new() })?;
-    connect_of(connection).map(PtermParsed::End)
+    connect_of(connection).map(|connect| PtermParsed::End { connect, verbose, quiet })
 }

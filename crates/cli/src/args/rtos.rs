@@ -18,6 +18,8 @@ pub(crate) struct RuntimeAsk {
     pub(crate) timeout: Asked<Option<Duration>>,
     pub(crate) spawn_timeout: Asked<Option<Duration>>,
     pub(crate) report_state: Asked<bool>,
+    /// Lines about the start of daemons, for the command that starts them.
+    pub(crate) show_progress: Asked<bool>,
     /// Words of the command that starts each process; `None` = that of the parameter.
     pub(crate) exec_agent: Asked<Option<Vec<String>>>,
 }
@@ -33,6 +35,7 @@ enum Opt {
     Timeout,
     SpawnTimeout,
     ReportState,
+    ShowProgress,
     ExecAgent,
     DefaultExecAgent,
     Unbuilt(&'static str),
@@ -51,7 +54,7 @@ const OPTIONS: &[(&str, Opt)] = &[
     ("spawn-timeout", Opt::SpawnTimeout),
     ("report-state-on-timeout", Opt::ReportState),
     ("donotspawn", Opt::Unbuilt("Use donotlaunch to see the map only, or run `true` to see the daemons start.")),
-    ("show-progress", Opt::Unbuilt("Use --prtemca state_base_verbose 5 to see every step.")),
+    ("show-progress", Opt::ShowProgress),
     ("autorestart", Opt::Unbuilt("Processes are not restarted; restart the job.")),
     ("max-restarts", Opt::Unbuilt("Processes are not restarted; restart the job.")),
     ("exec-agent", Opt::ExecAgent),
@@ -78,6 +81,7 @@ impl RuntimeAsk {
                 Opt::NotifyErrors => &mut self.notify_errors,
                 Opt::FwdEnvironment => &mut self.fwd_environment,
                 Opt::ReportState => &mut self.report_state,
+                Opt::ShowProgress => &mut self.show_progress,
                 Opt::Timeout => {
                     self.timeout.say(option, word.name, time(option, &word.text("TIME")?)?)?;
                     continue;
@@ -116,6 +120,7 @@ impl RuntimeAsk {
             timeout: self.timeout.or(defaults.timeout),
             spawn_timeout: self.spawn_timeout.or(defaults.spawn_timeout),
             report_state: self.report_state.or(defaults.report_state),
+            show_progress: self.show_progress.or(defaults.show_progress),
             exec_agent: self.exec_agent.or(defaults.exec_agent),
         }
     }

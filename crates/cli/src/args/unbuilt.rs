@@ -24,10 +24,6 @@ const OF_JOBS: &[Refusal] = &[
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
     (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
-    (
-        &["verbose", "v", "quiet", "q"],
-        "Use --prtemca state_base_verbose 5 to see what happens, or redirect standard error.",
-    ),
     (&["bootstrap", "tree-spawn"], "This is an option of prted."),
     (&["singleton"], "Start the program itself with prterun or prun."),
 ];
@@ -79,7 +75,6 @@ const OF_A_DVM: &[Refusal] = &[
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
     (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
-    (&["verbose", "v"], "Use --prtemca state_base_verbose 5 to see what happens."),
     (&["singleton"], "Start the program itself with prterun or prun."),
     (&["bootstrap"], "This is an option of prted."),
     (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),

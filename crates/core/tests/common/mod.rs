@@ -26,6 +26,8 @@ pub struct Cluster {
     /// Kinds of messages that each daemon received.
     pub received: BTreeMap<DaemonRank, Vec<&'static str>>,
     pub notices: Vec<String>,
+    /// Lines about the bring-up.
+    pub progress: Vec<String>,
     pub pictures: Vec<(RequestId, PictureFormat, String)>,
     pub written: BTreeMap<Sink, Vec<u8>>,
     pub replies: Vec<(RequestId, Reply)>,
@@ -167,6 +169,7 @@ impl Cluster {
             prted: "prted".to_owned(),
             cwd: "/".to_owned(),
             local_time_at_zero_s: 0,
+            on_terminal: false,
             persistent,
             served: None,
         }
@@ -182,6 +185,7 @@ impl Cluster {
             running: BTreeMap::new(),
             received: BTreeMap::new(),
             notices: Vec::new(),
+            progress: Vec::new(),
             pictures: Vec::new(),
             written: BTreeMap::new(),
             replies: Vec::new(),
@@ -568,6 +572,7 @@ impl Cluster {
             }
             Effect::Pmix(effect) => self.pmix.push((at, effect)),
             Effect::Notice { text, .. } => self.notices.push(text),
+            Effect::Progress(line) => self.progress.push(line),
             Effect::Picture { to, format, text } => self.pictures.push((to, format, text)),
             Effect::CloseFile(file) => self.closed_files.push(file),
             Effect::Accepted { request, job } => {

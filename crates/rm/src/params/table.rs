@@ -274,6 +274,13 @@ pub const KNOWN: &[Known] = &[
     ),
     known("state_base_recoverable", Kind::Flag, Some("false"), "default of --runtime-options recoverable"),
     known(
+        "state_base_show_launch_progress",
+        Kind::Flag,
+        None,
+        "lines about the start of daemons, and the nodes that are awaited; without it a terminal gets them after two \
+         seconds, and with 0 nobody",
+    ),
+    known(
         "state_base_verbose",
         VERBOSITY,
         Some("0"),

@@ -317,5 +317,4 @@ pub const UNUSED: &[Unused] = &[
     unused("failed processes are not started again", &["state_base_autorestart", "state_base_max_restarts"]),
     unused("stack traces are not collected", &["prte_timeout_for_stack_trace"]),
     unused("use --bind-to and --cpu-set to say where processes run", &["odls_base_scatter_cpusets"]),
-    unused("pdvm status shows how many daemons are there", &["state_base_show_launch_progress"]),
 ];

@@ -56,6 +56,7 @@ impl Head {
         self.dvm.bringup.missing = targets.iter().map(|t| t.rank).collect();
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::BringUp, cx.now + limit);
+        self.begin_progress(cx);
         self.dvm.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
         self.activate(JobId::DAEMONS, JobState::DaemonsLaunched, cx);
     }
@@ -195,6 +196,7 @@ impl Head {
     pub(in crate::head) fn vm_ready(&mut self, cx: &mut Cx) {
         // Cancelled only here: the deadline also covers the acknowledgements of the wireup.
         cx.cancel_timer(HeadTimer::BringUp);
+        self.end_progress(true, cx);
         self.dvm.bringup.ready = true;
         if self.config.persistent {
             cx.effect(Effect::Ready);
@@ -285,6 +287,7 @@ impl Head {
         self.refuse_early(&text, cx);
         cx.notice(text);
         cx.cancel_timer(HeadTimer::BringUp);
+        self.end_progress(false, cx);
         self.dvm.enter(JobState::FailedToStart, cx);
         self.shut_down(1, cx);
     }

@@ -5,6 +5,7 @@ mod contacts;
 mod end;
 mod losses;
 mod nodes;
+mod progress;
 mod status;
 
 use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
@@ -14,6 +15,7 @@ use self::bringup::BringUp;
 use self::contacts::Contacts;
 use self::end::Exit;
 use self::losses::Losses;
+use self::progress::Progress;
 use crate::LocalNode;
 use crate::cx::Cx;
 use crate::launches::{Launches, TicketBase};
@@ -28,6 +30,7 @@ pub(in crate::head) struct Dvm {
     /// State of the daemons' own job.
     state: Option<JobState>,
     bringup: BringUp,
+    progress: Progress,
     /// Launchers of daemons that have not linked, and those that live as long as their daemons.
     launches: Launches,
     contacts: Contacts,
@@ -43,6 +46,7 @@ impl Dvm {
         Dvm {
             state: None,
             bringup: BringUp::default(),
+            progress: Progress::default(),
             launches: Launches::default(),
             contacts: Contacts::of_head(contact),
             wireups: 0,
