@@ -24,7 +24,7 @@ complete -c prterun -l gmca -d 'Open MPI parameter of all programs of the job' -
 complete -c prterun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
 complete -c prterun -l tune -d 'Files with a parameter a line: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE' -r
 complete -c prterun -l stdin -d 'Who reads standard input: a rank (0 without this option), `all`, or `none`' -r
-complete -c prterun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...' -r
+complete -c prterun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, :pattern, :copy, :raw ...' -r
 complete -c prterun -l display -d 'Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture' -r
 complete -c prterun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r

@@ -43,7 +43,7 @@ _prun() {
 '*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--tune=[Files with a parameter a line\: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE]:FILE,...:_default' \
 '--stdin=[Who reads standard input\: a rank (0 without this option), \`all\`, or \`none\`]:RANK|all|none:_default' \
-'*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, \:copy, \:raw ...]:DIRECTIVE,...:_default' \
+'*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, \:pattern, \:copy, \:raw ...]:DIRECTIVE,...:_default' \
 '*--display=[Show before the launch\: map, map-devel, allocation, bind, topo, cpus; with \:parseable as XML; map\:svg=FILE as a picture]:DIRECTIVE,...:_default' \
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \

@@ -186,6 +186,9 @@ fn input_and_output_reach_the_job() {
     assert!(output.tag && output.timestamp && output.merge_stderr && output.copy && output.raw);
     assert_eq!(output.dir.as_deref(), Some("/tmp/x"));
     assert!(!run("--output tag=0,rank ./a").spec.output.tag);
+    let named = run("--output filename=%h-%R:pattern,xml ./a").spec.output;
+    assert!(named.pattern && named.xml && named.file.as_deref() == Some("%h-%R"));
+    assert_eq!(run("--output directory=/tmp/y ./a").spec.output.dir.as_deref(), Some("/tmp/y"));
     let display = run("--display map:parseable,alloc,bind ./a").spec.display;
     assert!(display.map && display.allocation && display.bind && display.parseable);
 }

@@ -198,8 +198,9 @@ fn files_of_a_job_are_closed_when_it_is_over_and_no_others() {
         dvm.run();
     }
     dvm.exit_job(1);
-    assert_eq!(dvm.closed_files, ["/out/1.0.out"]);
-    assert_eq!(dvm.written[&Sink::File("/out/2.0.out".into())], b"x\n");
+    let file = |id: u32| format!("/out/{id}.{}.0.out", JobId(id).nspace("prterun-n0-1"));
+    assert_eq!(dvm.closed_files, [file(1)]);
+    assert_eq!(dvm.written[&Sink::File(file(2))], b"x\n");
 }
 
 #[test]

@@ -19,6 +19,33 @@ fn output_of_any_node_comes_out_at_the_head_with_its_tag() {
 }
 
 #[test]
+fn files_are_named_after_namespace_and_padded_rank_or_by_a_pattern() {
+    let file = |change: fn(&mut OutputOptions)| {
+        let mut spec = job("a.out", 12);
+        change(&mut spec.output);
+        let mut dvm = Cluster::with_job(3, &[], spec);
+        dvm.output(3, "x\n");
+        let nspace = JobId(1).nspace("prterun-n0-1");
+        let files: Vec<_> = dvm.written.keys().map(|sink| format!("{sink:?}").replace(&nspace, "NSPACE")).collect();
+        files.join(" ")
+    };
+    assert_eq!(file(|o| o.file = Some("/o/f".into())), r#"File("/o/f.NSPACE.03.out")"#);
+    assert_eq!(file(|o| o.dir = Some("/o".into())), r#"File("/o/NSPACE/rank.03/stdout")"#);
+    let by_pattern = file(|o| (o.file, o.pattern) = (Some("/o/%h.%r".into()), true));
+    assert!(by_pattern.starts_with(r#"File("/o/n"#) && by_pattern.ends_with(r#".3.out")"#), "{by_pattern}");
+}
+
+#[test]
+fn output_as_xml_names_its_stream_and_its_writer() {
+    let mut spec = job("a.out", 2);
+    (spec.output.xml, spec.output.tag) = (true, true);
+    let mut dvm = Cluster::with_job(2, &[], spec);
+    dvm.output(1, "a < b\n");
+    let nspace = JobId(1).nspace("prterun-n0-1");
+    assert_eq!(dvm.stdout(), format!("<stdout nspace=\"{nspace}\" rank=\"1\">a &lt; b&#010;</stdout>\n"));
+}
+
+#[test]
 fn a_slow_reader_stops_reading_from_processes() {
     let mut dvm = Cluster::with_job(2, &[], job("a.out", 2));
     dvm.flowing = false;

@@ -89,10 +89,14 @@ pub struct OutputOptions {
     pub merge_stderr: bool,
     /// Unbuffered: chunks are passed on as they come, without waiting for the end of a line.
     pub raw: bool,
-    /// `dir=D`: `D/<job>/<rank>/stdout` and `stderr`.
+    /// Each line as an XML element that names its stream, namespace and rank.
+    pub xml: bool,
+    /// `dir=D`: `D/<namespace>/rank.<padded rank>/stdout` and `stderr`.
     pub dir: Option<String>,
-    /// `file=N`: `N.<job>.<rank>.out` and `.err`.
+    /// `file=N`: `N.<namespace>.<padded rank>.out` and `.err`.
     pub file: Option<String>,
+    /// True when `file` is a pattern: `%n` namespace, `%r` rank, `%R` padded rank, `%h` node, `%%` percent sign.
+    pub pattern: bool,
     /// True to write to the terminal as well, with `dir` or `file`.
     pub copy: bool,
 }

@@ -140,12 +140,17 @@ const OUTPUT: &str = "\
   rank                    the rank in front of every line
   timestamp               date and time in front of every line
   merge-stderr-to-stdout  standard error goes where standard output goes
-  dir=D                   files D/<job>/<rank>/stdout and stderr
-  file=N                  files N.<job>.<rank>.out and .err
+  xml                     each line as <stdout nspace=N rank=R>text&#010;</stdout>, values quoted
+  dir=D, directory=D      files D/<namespace>/rank.<rank>/stdout and stderr
+  file=F, filename=F      files F.<namespace>.<rank>.out and .err
+  pattern                 (as file=F:pattern) files F.out and F.err, where F has %r or %R, and may have
+                          %n namespace, %r rank, %R rank with leading zeros, %h node, %% percent sign
   copy, nocopy            with dir or file: to the terminal as well, or not (default)
   raw                     pass output on as it comes, not line by line
 
 Each takes =0 or =1 as well. Qualifiers may be written behind a colon: dir=D:copy,raw
+Ranks in names of files have leading zeros, as many as the size of the job has digits. The head writes
+all files, on its own node; a relative name begins in the directory in which the command is run.
 ";
 
 const DISPLAY: &str = "\

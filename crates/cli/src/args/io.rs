@@ -20,7 +20,7 @@ pub(crate) struct OutputAsk {
 type Field = fn(&mut OutputOptions) -> &mut bool;
 
 /// The boolean directives.
-const FLAGS: [(&str, Field); 7] = [
+const FLAGS: [(&str, Field); 9] = [
     ("tag", |o| &mut o.tag),
     ("tag-detailed", |o| &mut o.tag_detailed),
     ("tag-fullname", |o| &mut o.tag_fullname),
@@ -28,6 +28,8 @@ const FLAGS: [(&str, Field); 7] = [
     ("timestamp", |o| &mut o.timestamp),
     ("merge-stderr-to-stdout", |o| &mut o.merge_stderr),
     ("raw", |o| &mut o.raw),
+    ("xml", |o| &mut o.xml),
+    ("pattern", |o| &mut o.pattern),
 ];
 
 #[derive(Clone, Copy)]
@@ -36,8 +38,6 @@ enum Output {
     Dir,
     File,
     Copy(bool),
-    Xml,
-    Pattern,
 }
 
 const OUTPUT: &[(&str, Output)] = &[
@@ -52,9 +52,12 @@ const OUTPUT: &[(&str, Output)] = &[
     ("file", Output::File),
     ("copy", Output::Copy(true)),
     ("nocopy", Output::Copy(false)),
-    ("xml", Output::Xml),
-    ("pattern", Output::Pattern),
+    ("xml", Output::Flag(7)),
+    ("pattern", Output::Flag(8)),
 ];
+
+/// Longer spellings, which are no prefixes of each other's.
+const LONG: [(&str, &str); 2] = [("directory", "dir"), ("filename", "file")];
 
 impl OutputAsk {
     /// Adds the list of one option.
@@ -62,20 +65,19 @@ impl OutputAsk {
         self.said = true;
         // A qualifier follows a colon, and means the same as a word of the list; so both separators are treated alike.
         for text in list.split([',', ':']) {
-            let (word, what) = Word::parse(option, text, OUTPUT, |o| !matches!(o, Output::Xml | Output::Pattern))?;
+            let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+            let long = LONG.iter().find(|(long, _)| long.eq_ignore_ascii_case(name.trim()));
+            let text = match (long, value) {
+                (None, _) => text.to_owned(),
+                (Some((_, short)), None) => (*short).to_owned(),
+                (Some((_, short)), Some(value)) => format!("{short}={value}"),
+            };
+            let (word, what) = Word::parse(option, &text, OUTPUT, |_| true)?;
             match what {
                 Output::Flag(i) => self.flags[i].say(option, word.name, word.boolean()?)?,
                 Output::Dir => self.dir.say(option, word.name, word.text("DIRECTORY")?)?,
                 Output::File => self.file.say(option, word.name, word.text("NAME")?)?,
                 Output::Copy(yes) => self.copy.say(option, "copy (or nocopy)", word.boolean()? == yes)?,
-                Output::Xml => {
-                    return Err(
-                        word.unbuilt("Use tag-fullname and timestamp for output that a program can take apart.")
-                    );
-                }
-                Output::Pattern => {
-                    return Err(word.unbuilt("Use file=NAME: the files are NAME.<job>.<rank>.out and .err."));
-                }
             }
         }
         Ok(())
@@ -98,7 +100,39 @@ impl OutputAsk {
         for ((_, field), asked) in FLAGS.iter().zip(&self.flags) {
             *field(&mut options) = asked.0.unwrap_or(false);
         }
+        if options.pattern {
+            check_pattern(option, options.file.as_deref())?;
+        }
         Ok(options)
+    }
+}
+
+/// Refuses a pattern by which the processes of a job would share a file.
+fn check_pattern(option: &str, file: Option<&str>) -> Result<(), UsageError> {
+    let wrong = |what: String| {
+        let next = "Write it as file=run-%n-%R:pattern, with %n namespace, %r rank, %R rank with leading zeros, \
+            %h node, %% percent sign.";
+        Err(UsageError::value(option, what, next))
+    };
+    let Some(file) = file else {
+        return wrong("pattern says how the name of a file is read, and there is no file=".to_owned());
+    };
+    let mut chars = file.chars();
+    let mut has_rank = false;
+    while let Some(c) = chars.next() {
+        match (c, if c == '%' { chars.next() } else { None }) {
+            ('%', Some('r' | 'R')) => has_rank = true,
+            ('%', Some('n' | 'h' | '%')) => {}
+            ('%', other) => {
+                let letter = other.map(String::from).unwrap_or_default();
+                return wrong(format!("file={file}: there is no %{letter}"));
+            }
+            _ => {}
+        }
+    }
+    match has_rank {
+        true => Ok(()),
+        false => wrong(format!("file={file}: without %r or %R all processes would write to one file")),
     }
 }
 

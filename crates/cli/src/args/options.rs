@@ -208,7 +208,8 @@ pub(crate) struct IoOptions {
     /// Who reads standard input: a rank (0 without this option), `all`, or `none`
     #[arg(long, value_name = "RANK|all|none")]
     pub(crate) stdin: Option<String>,
-    /// Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...
+    /// Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, :pattern,
+    /// :copy, :raw ...
     #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
     pub(crate) output: Vec<String>,
     /// Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a

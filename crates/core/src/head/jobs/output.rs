@@ -47,10 +47,12 @@ impl Head {
             return self.counters.count(Counted::Late(Late::Output));
         };
         let stream = if job.spec.output.merge_stderr { Stream::Stdout } else { stream };
-        let tagged = is_tagged(&job.spec.output);
+        let xml = job.spec.output.xml.then(|| Bytes::from(xml(&attributes(self, job, proc, cx.now), stream, &data)));
+        let tagged = is_tagged(&job.spec.output) && xml.is_none();
         let prefix = if tagged { prefix(self, job, proc, stream, cx.now) } else { String::new() };
         let sinks = sinks(job, &self.config.dvm, proc, stream);
         let account = Account { daemon, job: proc.job, bytes: data.len() as u64 };
+        let data = xml.unwrap_or(data);
         if sinks.is_empty() {
             return self.on_output_written(account, cx);
         }
@@ -135,14 +137,84 @@ fn prefix(head: &Head, job: &Job, proc: ProcId, stream: Stream, now: Timestamp) 
     text
 }
 
+/// The attributes that tell one writer from another in XML.
+fn attributes(head: &Head, job: &Job, proc: ProcId, now: Timestamp) -> String {
+    let options = &job.spec.output;
+    let mut text = format!(" nspace=\"{}\" rank=\"{}\"", proc.job.nspace(&head.config.dvm), proc.rank);
+    if options.tag_detailed {
+        let pid = job.proc(proc.rank).and_then(|p| p.pid).unwrap_or(0);
+        let _ = write!(text, " host=\"{}\" pid=\"{pid}\"", node_name(job, proc));
+    }
+    if options.timestamp {
+        let _ = write!(text, " timestamp=\"{}\"", date(head.config.local_time_at_zero_s + (now.0 / 1_000_000) as i64));
+    }
+    text
+}
+
+/// Makes each line an element. The end of a line is a reference in the element, as the field's readers expect it.
+fn xml(attributes: &str, stream: Stream, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len() + 64);
+    for line in data.split_inclusive(|b| *b == b'\n') {
+        out.extend_from_slice(format!("<{}{attributes}>", stream.name()).as_bytes());
+        for byte in line {
+            match byte {
+                b'<' => out.extend_from_slice(b"&lt;"),
+                b'>' => out.extend_from_slice(b"&gt;"),
+                b'&' => out.extend_from_slice(b"&amp;"),
+                b'\t' | b' '..=b'~' | 128.. => out.push(*byte),
+                control => out.extend_from_slice(format!("&#{control:03};").as_bytes()),
+            }
+        }
+        out.extend_from_slice(format!("</{}>\n", stream.name()).as_bytes());
+    }
+    out
+}
+
+fn node_name(job: &Job, proc: ProcId) -> &str {
+    job.map().node_of(proc.rank).map_or("", |node| node.name.as_str())
+}
+
+/// The file of a stream. Its name has the namespace, so that no two jobs write to one file, and the rank with as many
+/// digits as the job's size, so that names are in the order of ranks.
+fn file_of(job: &Job, dvm: &str, proc: ProcId, stream: Stream) -> Option<String> {
+    let options = &job.spec.output;
+    let digits = job.map().procs.len().to_string().len();
+    let (nspace, rank) = (proc.job.nspace(dvm), format!("{:0digits$}", proc.rank.0));
+    if let Some(dir) = &options.dir {
+        return Some(format!("{dir}/{nspace}/rank.{rank}/{}", stream.name()));
+    }
+    let file = options.file.as_ref()?;
+    let end = if stream == Stream::Stderr { "err" } else { "out" };
+    Some(match options.pattern {
+        true => format!("{}.{end}", expanded(file, &nspace, &proc.rank.to_string(), &rank, node_name(job, proc))),
+        false => format!("{file}.{nspace}.{rank}.{end}"),
+    })
+}
+
+/// Fills in a pattern, which the command line has checked; an unknown letter stays as it is.
+fn expanded(pattern: &str, nspace: &str, rank: &str, padded: &str, node: &str) -> String {
+    let mut text = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            text.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => text.push_str(nspace),
+            Some('r') => text.push_str(rank),
+            Some('R') => text.push_str(padded),
+            Some('h') => text.push_str(node),
+            Some('%') | None => text.push('%'),
+            Some(other) => text.extend(['%', other]),
+        }
+    }
+    text
+}
+
 fn sinks(job: &Job, dvm: &str, proc: ProcId, stream: Stream) -> Vec<Sink> {
     let options = &job.spec.output;
-    let file = match (&options.dir, &options.file) {
-        (Some(dir), _) => Some(format!("{dir}/{}/{}/{}", proc.job.nspace(dvm), proc.rank, stream.name())),
-        (None, Some(file)) if stream == Stream::Stderr => Some(format!("{file}.{}.err", proc.rank)),
-        (None, Some(file)) => Some(format!("{file}.{}.out", proc.rank)),
-        (None, None) => None,
-    };
+    let file = file_of(job, dvm, proc, stream);
     let client = job.request.map(|request| Sink::Client(request, stream));
     match file {
         None => client.into_iter().collect(),
@@ -204,6 +276,18 @@ mod tests {
         let second = mux.tag(&OUT, proc(1), Stream::Stdout, "[1] ", &Bytes::from_static(b"c\n"));
         let third = mux.tag(&OUT, proc(0), Stream::Stdout, "[0] ", &Bytes::from_static(b"d\n"));
         assert_eq!([first, second, third].concat(), b"[0] a\n[0] b\n[1] c\n[0] d\n");
+    }
+
+    #[test]
+    fn xml_has_an_element_for_each_line_and_references_for_what_xml_does_not_allow() {
+        let told = String::from_utf8(xml(" rank=\"0\"", Stream::Stdout, b"a<b>&c\x07\nrest")).unwrap();
+        let first = "<stdout rank=\"0\">a&lt;b&gt;&amp;c&#007;&#010;</stdout>\n";
+        assert_eq!(told, format!("{first}<stdout rank=\"0\">rest</stdout>\n"));
+    }
+
+    #[test]
+    fn a_pattern_is_filled_in() {
+        assert_eq!(expanded("%n/%h-%r-%R%%%", "d@1", "7", "007", "n3"), "d@1/n3-7-007%%");
     }
 
     #[test]

@@ -389,7 +389,10 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
     if spec.output == OutputOptions::default() {
         spec.output = parent.spec.output.clone();
-        // Each rank has its own file, and so has each job.
-        spec.output.file = spec.output.file.take().map(|file| format!("{file}.{id}"));
+        // Each job has its own files: their names have its namespace, unless a pattern leaves it out.
+        if spec.output.pattern {
+            let own = |file: String| if file.contains("%n") { file } else { format!("{file}.{id}") };
+            spec.output.file = spec.output.file.take().map(own);
+        }
     }
 }
