@@ -242,3 +242,17 @@ fn each_obstacle_names_the_file_and_what_would_be_right() {
     ];
     insta::assert_snapshot!(told.map(|line| place.told(line)).join("\n"));
 }
+
+#[test]
+fn a_job_that_is_not_launched_shows_its_map_unless_it_is_to_show_something_else() {
+    let shown = |line: &str| {
+        let display = defaulted(line, &[]).unwrap().spec.display;
+        (display.map, display.allocation)
+    };
+    assert_eq!(shown("--rtos donotlaunch ./a"), (true, false));
+    assert_eq!(shown("--rtos donotlaunch --display allocation ./a"), (false, true));
+    assert_eq!(shown("./a"), (false, false));
+    assert_eq!(shown("--map-by :display ./a"), (true, false));
+    assert!(defaulted("./a", &[("mapby", "slot:display")]).unwrap_err().contains("mapby"));
+    assert!(defaulted("--map-by :display ./a", &[("display", "allocation")]).unwrap().spec.display.map);
+}

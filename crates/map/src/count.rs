@@ -71,6 +71,7 @@ pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<
 fn plan_within(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     match map {
         Mapper::PerNode(per) | Mapper::PerObject(per, _) => plan_ppr(per, wanted.np, wanted.oversubscribe, limits),
+        Mapper::Node if wanted.oversubscribe => plan_in_turn(wanted.np, limits),
         _ => plan_total(wanted.np, wanted.oversubscribe, limits, if wanted.even { level } else { fill }),
     }
 }
@@ -91,6 +92,17 @@ fn plan_ppr(per: u32, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) ->
         return Err(TooMany::Slots);
     }
     Ok(counts)
+}
+
+/// Deals one process after the other to the nodes in turn, up to `max_slots`. Slots do not count, as in the reference.
+fn plan_in_turn(np: Option<u32>, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+    let np = np.unwrap_or_else(|| clamp(sum(&limits.iter().map(|l| l.free).collect::<Vec<_>>())));
+    let room: Vec<u32> = limits.iter().map(|l| l.room).collect();
+    match np {
+        0 => Err(TooMany::Slots),
+        _ if u64::from(np) > sum(&room) => Err(TooMany::Room),
+        _ => Ok(level(np, &room)),
+    }
 }
 
 fn plan_total(
@@ -190,6 +202,15 @@ mod tests {
         assert_eq!(planned(Mapper::Slot, Some(12), true, &limits), Ok(vec![3, 5, 4]));
         assert_eq!(planned(Mapper::Slot, Some(7), false, &limits), Err(TooMany::Slots));
         assert_eq!(planned(Mapper::Slot, Some(204), true, &limits), Err(TooMany::Room));
+    }
+
+    #[test]
+    fn by_node_with_oversubscription_deals_in_turn_up_to_max_slots_and_not_up_to_the_slots() {
+        let limits = nodes(&[(4, 99), (4, 99), (2, 3)]);
+        assert_eq!(planned(Mapper::Node, Some(9), true, &limits), Ok(vec![3, 3, 3]));
+        assert_eq!(planned(Mapper::Node, Some(12), true, &limits), Ok(vec![5, 4, 3]));
+        assert_eq!(planned(Mapper::Node, Some(9), false, &limits), Ok(vec![4, 3, 2]));
+        assert_eq!(planned(Mapper::Node, Some(202), true, &limits), Err(TooMany::Room));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct MapDirective {
     pub cpus: Option<CpuKind>,
     /// `INHERIT` or `NOINHERIT`.
     pub inherit: Option<bool>,
+    /// `DISPLAY`: the job map is shown, as by `--display map`.
+    pub display: bool,
 }
 
 /// `--bind-to`, parsed.

@@ -141,8 +141,8 @@ impl Shown<'_> {
 }
 
 /// The warning of a map without a launch.
-const WARNING: &str = "Warning: nothing was started (DONOTLAUNCH): this map assumes that every node is built like this\n\
-     machine. On nodes of another architecture the real map and bindings will differ.";
+const WARNING: &str = "Warning: a map generated with the DONOTLAUNCH option starts nothing and probes no node: it reflects the\n\
+     HEADNODE ARCHITECTURE. On compute nodes of another architecture the real map and bindings will differ.";
 
 /// Returns the text of `--display allocation`, with the empty line in front: the nodes that one app of a job may use.
 #[must_use]

@@ -26,6 +26,7 @@ mod placement_policy;
 mod rank;
 mod shape;
 mod slots;
+mod topic;
 pub mod topology_file;
 mod units;
 mod unplaceable;

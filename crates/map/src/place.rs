@@ -103,19 +103,21 @@ impl<'a> Job<'a> {
         Ok(Job { apps: apps.collect::<Result<_, _>>()?, candidates })
     }
 
-    /// Removes default bindings when a node has more processes than slots: bound processes would share processors.
+    /// Removes the default binding of each app with which a node has more processes than slots: bound processes would
+    /// share processors. Apps that still find slots keep theirs.
     fn unbind_the_oversubscribed(&mut self) -> Result<(), MapError> {
-        let mut over = false;
         for index in 0..self.apps.len() {
             let counts = self.count(index, &vec![None; self.apps[index].places.len()])?;
-            for (&(candidate, _), count) in self.apps[index].places.iter().zip(counts) {
+            let mut over = false;
+            for (&(candidate, _), count) in self.apps[index].places.iter().zip(counts).filter(|(_, count)| *count > 0) {
                 self.candidates[candidate].placed += count;
                 over |= self.candidates[candidate].is_over(self.apps[index].policy.cpus);
             }
+            if over && self.apps[index].request.bind_to.is_none() {
+                self.apps[index].policy.unbind();
+            }
         }
         self.candidates.iter_mut().for_each(|candidate| candidate.placed = 0);
-        let unasked = self.apps.iter_mut().filter(|app| over && app.request.bind_to.is_none());
-        unasked.for_each(|app| app.policy.unbind());
         Ok(())
     }
 
@@ -195,7 +197,7 @@ impl<'a> Job<'a> {
             np: app.context.np,
             as_fits: app.policy.pes.is_some() || matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
             oversubscribe: app.policy.oversubscribe,
-            even: app.policy.map == Mapper::Node || app.policy.span,
+            even: app.policy.map == Mapper::Node || (app.policy.span && app.policy.map != Mapper::Slot),
         };
         let counts = count::plan(app.policy.map, wanted, &limits);
         counts.map_err(|why| self.too_many(why, app, &limits, mapped_nodes))
@@ -328,7 +330,12 @@ fn expected_total(spec: &JobSpec, candidates: &[Candidate<'_>], places: &[Vec<(u
         };
         mine.iter().map(free).map(u64::from).sum()
     };
-    spec.apps.iter().zip(places).map(|(app, mine)| app.np.map_or_else(|| slots(mine), u64::from)).sum()
+    let unstated = |app: &AppContext, mine| match app.map.as_ref().unwrap_or(&spec.map).by {
+        // The number is not known before the map; the reference counts none.
+        Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_)) => 0,
+        _ => slots(mine),
+    };
+    spec.apps.iter().zip(places).map(|(app, mine)| app.np.map_or_else(|| unstated(app, mine), u64::from)).sum()
 }
 
 fn no_nodes(app: &AppContext, nolocal: bool) -> MapError {

@@ -69,7 +69,7 @@ impl PlacementPolicy {
         if matches!(rank, RankBy::Fill | RankBy::Span) && map_kind(map).is_none() && map != Mapper::Device {
             return Err(MapError::RankNeedsObjects { rank: rank_word(rank), map: map_name(map) });
         }
-        if app.span && !matches!(map, Mapper::Object(_) | Mapper::Device) {
+        if app.span && !matches!(map, Mapper::Object(_) | Mapper::Device | Mapper::Slot | Mapper::Node) {
             return Err(MapError::SpanNeedsObjects { map: map_name(map) });
         }
         let unit = unit_kind(cpus);
@@ -225,8 +225,9 @@ fn cpu_kind(app: &MapRequest, map: Mapper, everywhere: impl Fn(ObjectKind) -> bo
 
 fn default_rank(map: Mapper, span: bool) -> RankBy {
     match map {
-        _ if span => RankBy::Span,
         Mapper::Node => RankBy::Node,
+        Mapper::Slot => RankBy::Slot,
+        _ if span => RankBy::Span,
         Mapper::Object(_) => RankBy::Fill,
         _ => RankBy::Slot,
     }

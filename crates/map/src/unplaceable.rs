@@ -32,7 +32,15 @@ impl<'a> Job<'a> {
             TooMany::Slots => {
                 MapError::NotEnoughSlots { asked, program, free: total(|l| l.free), nodes: self.node_slots(app) }
             }
-            TooMany::Room => MapError::MaxSlots { asked: asked.unwrap_or_default(), program, room: total(|l| l.room) },
+            TooMany::Room => {
+                // With ppr a node takes no more than that, whatever its room.
+                let most = |l: &Limit| match policy.map {
+                    Mapper::PerNode(per) | Mapper::PerObject(per, _) => l.room.min(per.saturating_mul(l.objects)),
+                    _ => l.room,
+                };
+                let room = limits.iter().fold(0u32, |sum, l| sum.saturating_add(most(l)));
+                MapError::MaxSlots { asked: asked.unwrap_or_default(), program, room }
+            }
             TooMany::Ppr(given) => MapError::PprConflict {
                 asked: asked.unwrap_or_default(),
                 per: policy.ppr_text().unwrap_or_default(),

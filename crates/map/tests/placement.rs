@@ -5,8 +5,8 @@ mod common;
 use common::{all, job, nodes, placed, shown};
 use ferrite_map::{MapError, Occupancy, display, place};
 use ferrite_types::{
-    CpuChoice, CpuPart, CpuSet, DaemonRank, Device, DeviceKind, DeviceVendor, HostEntry, HostRef, LocalRank, MapBy,
-    NodeId, NodeShare, ObjectKind, Rank, RankLine, SeqLine, Topology,
+    CpuChoice, CpuPart, CpuSet, DaemonRank, Device, DeviceKind, DeviceVendor, HostEntry, HostRef, JobSpec, LocalRank,
+    MapBy, NodeId, NodeShare, ObjectKind, Rank, RankLine, SeqLine, Topology,
 };
 
 fn machine() -> Topology {
@@ -433,4 +433,39 @@ fn every_refusal_about_processors_says_what_would_work() {
         shown(&job(&[Some(2)], "numa", "", "package"), &pool),
     ];
     insta::assert_snapshot!(all.join("\n--\n"));
+}
+
+#[test]
+fn processes_that_ppr_counts_are_bound_to_cores_and_more_that_a_line_counts_are_not() {
+    let pool = nodes(3, 8, machine());
+    let bound = |spec: &JobSpec| placed(spec, &pool).unwrap().policies[0].bind_to.clone();
+    assert_eq!(bound(&job(&[None], "ppr:2:node", "", "")), "CORE:IF-SUPPORTED");
+    assert_ne!(bound(&job(&[Some(6)], "ppr:2:node", "", "")), "CORE:IF-SUPPORTED");
+}
+
+#[test]
+fn an_app_that_finds_slots_keeps_its_binding_when_another_does_not() {
+    let pool = nodes(1, 4, machine());
+    let map = placed(&job(&[Some(2), Some(4)], ":OVERSUBSCRIBE", "", ""), &pool).unwrap();
+    let bound: Vec<bool> = map.procs.iter().map(|p| p.cpus.is_some()).collect();
+    assert_eq!(bound, [true, true, false, false, false, false]);
+}
+
+#[test]
+fn each_refusal_has_the_words_that_tools_search_for() {
+    let pool = nodes(1, 4, machine());
+    let refused = |spec: &JobSpec| placed(spec, &pool).unwrap_err().refusal();
+    let above = refused(&job(&[Some(2)], "core", "", "package"));
+    assert!(
+        above.contains("lies above the mapping object type") && above.contains("Binding level: PACKAGE"),
+        "{above}"
+    );
+    assert!(above.contains("cannot bind to package when mapping by core"), "{above}");
+    assert!(refused(&job(&[Some(2)], "slot", "fill", "")).contains("must map by object"));
+    let slots = refused(&job(&[Some(5)], "", "", ""));
+    assert!(slots.contains("not enough slots available") && slots.contains("--map-by :OVERSUBSCRIBE"), "{slots}");
+    let mut limited = nodes(1, 2, machine());
+    limited[0].max_slots = 3;
+    let room = placed(&job(&[None], "ppr:2:package:OVERSUBSCRIBE", "", ""), &limited).unwrap_err().refusal();
+    assert!(room.contains("leave room for 3"), "{room}");
 }

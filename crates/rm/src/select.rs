@@ -10,9 +10,9 @@ use crate::name::{NameIndex, is_loopback};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectError {
     /// A name that is not in the pool, or not in the app's hostfile.
-    #[error("host {host} is not among the nodes that this application may use: {known}")]
+    #[error("{} not among the nodes that this application may use: {known}", hosts_are(host))]
     UnknownHost {
-        /// The host.
+        /// The hosts, separated by commas.
         host: String,
         /// The known names.
         known: String,
@@ -152,8 +152,10 @@ impl<'a> Pool<'a> {
         for choice in from {
             left[choice.at] = Some(*choice);
         }
+        self.refuse_unknown(refs, &left)?;
         for item in refs {
             match item {
+                HostRef::Host(entry) if self.is_taken_back(&entry.name, refs) => {}
                 HostRef::Host(entry) => {
                     picked.add(self.host(entry, &left)?, entry.slots);
                 }
@@ -181,6 +183,34 @@ impl<'a> Pool<'a> {
         }
         picked.kept.retain(|choice| left[choice.at].is_some());
         Ok(picked.kept)
+    }
+
+    /// True when an item `^name` takes this host out again.
+    fn is_taken_back(&self, host: &str, refs: &[HostRef]) -> bool {
+        let excluded = |name: &str| match self.position(name) {
+            Some(at) => self.position(host) == Some(at),
+            None => name.eq_ignore_ascii_case(host),
+        };
+        refs.iter().any(|item| matches!(item, HostRef::Exclude(name) if excluded(name)))
+    }
+
+    /// Refuses all hosts that are not there in one message.
+    fn refuse_unknown(&self, refs: &[HostRef], left: &[Option<Choice>]) -> Result<(), SelectError> {
+        let is_there = |name: &str| self.position(name).is_some_and(|at| left[at].is_some());
+        let mut unknown: Vec<&str> = Vec::new();
+        for item in refs {
+            if let HostRef::Host(HostEntry { name, .. }) = item
+                && !is_there(name)
+                && !unknown.contains(&name.as_str())
+                && !self.is_taken_back(name, refs)
+            {
+                unknown.push(name);
+            }
+        }
+        match unknown.is_empty() {
+            true => Ok(()),
+            false => Err(self.unknown(&some_of(unknown.into_iter()), left)),
+        }
     }
 
     fn host(&self, entry: &HostEntry, left: &[Option<Choice>]) -> Result<Choice, SelectError> {
@@ -216,6 +246,10 @@ impl<'a> Pool<'a> {
         let left = left.iter().flatten().map(|choice| self.nodes[choice.at].name.as_str());
         SelectError::UnknownHost { host: host.to_owned(), known: some_of(left) }
     }
+}
+
+fn hosts_are(hosts: &str) -> String {
+    if hosts.contains(',') { format!("hosts {hosts} are") } else { format!("host {hosts} is") }
 }
 
 /// Lists the first few names, because a list of ten thousand cannot be read.
@@ -319,12 +353,14 @@ mod tests {
         assert_eq!(chosen("", "+e"), "n0 n2 n3");
         assert_eq!(chosen("", "n2,+e:2"), "n2 n0 n3");
         assert_eq!(chosen("^n0\n^n4", ""), "n1 n2 n3");
+        assert_eq!(chosen("n0\nn1\nn9\n^n1\n^n9", ""), "n0");
     }
 
     #[test]
     fn each_refusal_names_what_is_not_there() {
         let all = [
             chosen("", "n7"),
+            chosen("", "n7,n1,n8"),
             chosen("n0\nn1", "n2"),
             chosen("", "n4"),
             chosen("", "+n5"),

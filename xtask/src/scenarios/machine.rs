@@ -160,6 +160,7 @@ fn a_map_of_nodes_that_do_not_exist_starts_nothing(c: &Context) -> Result<()> {
     let call = c.prterun(made_up)?.words([&file])?.words("-n 9 true".split(' '))?;
     call.run()?.code(1)?.complains_about(&["do not exist", "donotlaunch"])?;
     // These names are unknown: a login to them would fail.
-    c.prterun("--host elsewhere:2 --rtos donotlaunch -n 2 true")?.run()?.code(0)?.lines(&[])?;
+    let alone = c.prterun("--host elsewhere:2 --rtos donotlaunch -n 2 true")?.run()?.code(0)?;
+    ensure!(alone.stdout.contains("Data for node: elsewhere"), "the map is not shown\n    {}", alone.tail());
     Ok(())
 }

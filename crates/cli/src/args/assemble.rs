@@ -422,7 +422,7 @@ impl Job {
             personality: self.personality.0,
             deprecations: self.deprecations,
         };
-        let Placement { job, apps, report } = placement::of_job(&self.placement)?;
+        let Placement { job, apps, report, map } = placement::of_job(&self.placement)?;
         let mut map_files = MapFiles { job: job.file, apps: Vec::new() };
         for (app, own) in self.apps.iter_mut().zip(apps) {
             let own = own.map(|own| (own.request, own.file));
@@ -432,6 +432,7 @@ impl Job {
         }
         let (mut display, pictures) = self.display.finish();
         display.bind |= report;
+        display.map |= map;
         let spec = JobSpec {
             map: job.request,
             stdin: self.stdin.0.unwrap_or(JobSpec::new(Vec::new()).stdin),

@@ -37,14 +37,17 @@ impl Run {
             self.spec.output = default_output(&params.label("output"), list)?;
         }
         if let Some(list) = param("display").filter(|_| self.unsaid.display) {
-            let report = self.spec.display.bind;
+            let (report, map) = (self.spec.display.bind, self.spec.display.map);
             (self.spec.display, self.pictures) = default_display(&params.label("display"), list)?;
             self.spec.display.bind |= report;
+            self.spec.display.map |= map;
         }
         let asked = runtime_ask(&self.unsaid.rtos, params)?;
         asked.give_agent(&mut self.spec.apps);
         self.show_progress = asked.show_progress.0;
         self.spec.options = options(asked, params)?;
+        // A map is all that such a job has to show.
+        self.spec.display.map |= self.spec.options.do_not_launch && self.spec.display == Display::default();
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
             self.forward_signals = Some(signals::parse(&params.label("ess_base_forward_signals"), list)?);
         }

@@ -69,6 +69,8 @@ pub(crate) struct Placement {
     pub(crate) apps: Vec<Option<Placed>>,
     /// True when the bindings are displayed.
     pub(crate) report: bool,
+    /// True when the job map is displayed (`--map-by :DISPLAY`).
+    pub(crate) map: bool,
 }
 
 /// Decides to which applications directives apply, for mapping, ranking and binding separately. A directive that only
@@ -98,7 +100,8 @@ pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
         job = one.clone();
     }
     let apps = apps.into_iter().map(|own| Some(own).filter(|own| *own != job)).collect();
-    Ok(Placement { job, apps, report: said.iter().any(|s| s.bind.is_some_and(|bind| bind.report)) })
+    let map = said.iter().any(|s| s.map.as_ref().is_some_and(|map| map.display));
+    Ok(Placement { job, apps, map, report: said.iter().any(|s| s.bind.is_some_and(|bind| bind.report)) })
 }
 
 /// Applies oversubscription and inheritance to the whole job, wherever they are written.
@@ -163,6 +166,13 @@ impl Defaults {
             inherit: yes("rmaps_default_inherit"),
             hwthreads: yes("hwloc_base_use_hwthreads_as_cpus"),
         };
+        if defaults.map.as_ref().is_some_and(|map| map.display) {
+            return Err(UsageError::value(
+                &params.label("mapby"),
+                "DISPLAY shows the map of one job and is no default",
+                "Set the parameter display to map, which is the default of --display.",
+            ));
+        }
         match defaults.bind {
             Some(BindDirective { report: true, .. }) => Err(UsageError::value(
                 &params.label("bindto"),

@@ -22,6 +22,8 @@ struct Said {
     /// True when it has a mapping of its own.
     maps: bool,
     report: bool,
+    /// `DISPLAY` of the mapping: the job map is shown.
+    display: bool,
 }
 
 /// Sets the placement of the job and its apps; `dir` is the directory of an app that names none. Each array of keys
@@ -34,6 +36,7 @@ pub(super) fn place(info: &[Info], apps: &[App], dir: &str, spec: &mut JobSpec) 
     let oversubscribe = agreed(all().map(|said| said.request.oversubscribe), "OVERSUBSCRIBE and NOOVERSUBSCRIBE")?;
     let inherit = agreed(all().map(|said| said.request.inherit), "INHERIT and NOINHERIT")?;
     spec.display.bind |= all().any(|said| said.report);
+    spec.display.map |= all().any(|said| said.display);
     (job.request.oversubscribe, job.request.inherit) = (oversubscribe, inherit);
     job.read_file(&apps.first().map(cwd).unwrap_or_default())?;
     for (at, (app, mut said)) in apps.iter().zip(own).enumerate() {
@@ -89,6 +92,7 @@ impl Said {
         if let Some(text) = join("--map-by", &pieces).map_err(|e| placement(&e))? {
             let map = parse_map_by(&text).map_err(|e| placement(&e))?;
             map.apply(&mut said.request);
+            said.display = map.display;
             said.file = map.file;
             said.maps = true;
         }

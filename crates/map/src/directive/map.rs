@@ -49,6 +49,7 @@ enum Qualifier {
     Interleave,
     Shared,
     PerProcess,
+    Display,
 }
 
 const QUALIFIERS: &[Entry<Qualifier>] = &[
@@ -66,6 +67,7 @@ const QUALIFIERS: &[Entry<Qualifier>] = &[
     ("INTERLEAVE[=level]", Qualifier::Interleave),
     ("SHARED[=bool]", Qualifier::Shared),
     ("NDEV=n", Qualifier::PerProcess),
+    ("DISPLAY", Qualifier::Display),
 ];
 
 const PPR_OBJECTS: &[Entry<Option<ObjectKind>>] = &[
@@ -175,6 +177,10 @@ impl<'a> Given<'a> {
             Qualifier::Oversubscribe(yes) => {
                 self.choose(&mut whole.oversubscribe, yes, ["OVERSUBSCRIBE", "NOOVERSUBSCRIBE"])
             }
+            Qualifier::Display => {
+                whole.display = true;
+                Ok(())
+            }
             Qualifier::NoLocal => {
                 whole.nolocal = true;
                 Ok(())
@@ -222,7 +228,7 @@ impl<'a> Given<'a> {
         if said.whole.pes.is_some() && !by.is_none_or(has_pes) {
             return misfit("PE", "leave it out: the processors of each process are in the list or file");
         }
-        if said.whole.span && !by.is_none_or(has_span) {
+        if said.whole.span && !by.is_none_or(may_have_span) {
             return misfit("SPAN", "leave it out, or map by an object of the nodes, as package:SPAN");
         }
         Ok(())
@@ -234,9 +240,15 @@ pub(super) fn has_pes(by: &MapBy) -> bool {
     !matches!(by, MapBy::PeList(_) | MapBy::RankFile(_))
 }
 
-/// A policy under which `SPAN` means something.
+/// A policy that `SPAN` changes.
 pub(super) fn has_span(by: &MapBy) -> bool {
     matches!(by, MapBy::Object(_) | MapBy::Device(_))
+}
+
+/// A policy behind which `SPAN` may be written. Scripts of the field have it behind `slot` and `node` as well; the
+/// reference shows it in the map there, and places as without it.
+fn may_have_span(by: &MapBy) -> bool {
+    has_span(by) || matches!(by, MapBy::Slot | MapBy::Node)
 }
 
 fn policy_word(by: &MapBy) -> &'static str {

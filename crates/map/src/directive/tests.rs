@@ -33,6 +33,7 @@ fn every_qualifier_has_its_place() {
         cpus: Some(CpuKind::HwThread),
         inherit: Some(true),
         file: None,
+        display: false,
     };
     assert_eq!(map, wanted);
     let map = parse_map_by(":noover:core:noinh").unwrap();
@@ -156,7 +157,6 @@ const BAD: &[&str] = &[
     "core:s",
     "core:spanish",
     "slot:pee=2",
-    "slot:span",
     "ppr:2:numa:span",
     "seq:span",
     "core:over:noover",
@@ -209,4 +209,16 @@ proptest::proptest! {
         proptest::prop_assert_eq!(join("--map-by", std::slice::from_ref(&one)), Ok(Some(one.clone())));
         let _ = join("--map-by", &[one, two]);
     }
+}
+
+#[test]
+fn sockets_are_packages_a_map_may_ask_to_be_shown_and_slots_may_be_spanned() {
+    for text in ["sockets", "socket", "packages", "pkg"] {
+        assert_eq!(parse_map_by(text).unwrap().by, Some(MapBy::Object(ObjectKind::Package)), "{text}");
+        assert_eq!(parse_bind_to(text).unwrap().to, Some(BindTo::Object(ObjectKind::Package)), "{text}");
+    }
+    let map = parse_map_by(":display").unwrap();
+    assert!(map.display && map.by.is_none());
+    let map = parse_map_by("slot:PE=2:span").unwrap();
+    assert_eq!((map.by, map.pes, map.span), (Some(MapBy::Slot), Some(2), true));
 }

@@ -24,7 +24,8 @@ pub(super) struct Found<'a, T> {
 }
 
 /// Spellings of other releases, which many scripts still have.
-const OTHER_SPELLINGS: [(&str, &str); 2] = [("socket", "package"), ("pkg", "package")];
+const OTHER_SPELLINGS: [(&str, &str); 4] =
+    [("socket", "package"), ("sockets", "package"), ("packages", "package"), ("pkg", "package")];
 
 impl<'a> Given<'a> {
     pub(super) fn error(&self, problem: Problem) -> DirectiveError {

@@ -57,6 +57,6 @@ pub(crate) fn placed(spec: &JobSpec, nodes: &[NodeRecord]) -> Result<JobMap, Map
 pub(crate) fn shown(spec: &JobSpec, nodes: &[NodeRecord]) -> String {
     match placed(spec, nodes) {
         Ok(map) => display::job_map("prterun-n0-42@1", &map, nodes, false),
-        Err(error) => error.to_string(),
+        Err(error) => error.refusal(),
     }
 }

@@ -18,7 +18,7 @@ Placement has three steps: map (which node and object), rank (which number, see 
 Qualifiers follow a colon each:
 
   PE=n                      n processors for each process
-  SPAN                      the nodes are dealt to as if they were one (objects and devices only)
+  SPAN                      the nodes are dealt to as if they were one (no change by slot and by node)
   OVERSUBSCRIBE, NOOVERSUBSCRIBE  more processes than slots are allowed, or refused (default)
   NOLOCAL                   nothing on the node of the head
   HWTCPUS, CORECPUS         processors are hardware threads, or cores (default)

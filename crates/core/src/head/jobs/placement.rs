@@ -117,7 +117,7 @@ impl Head {
         if let Some(map) = each.and_then(|each| place(spec, nodes, &each, occupancy).ok()) {
             return Ok(map);
         }
-        place(spec, nodes, &shares, occupancy).map_err(|e| e.to_string())
+        place(spec, nodes, &shares, occupancy).map_err(|e| e.refusal())
     }
 
     /// The nodes that each app may use.
