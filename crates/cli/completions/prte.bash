@@ -23,7 +23,7 @@ _prte() {
 
     case "${cmd}" in
         prte)
-            opts="-H -v -q -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --verbose --quiet --show-progress --personality --help --version"
+            opts="-H -x -v -q -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --pmixmca --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --verbose --quiet --show-progress --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -62,6 +62,14 @@ _prte() {
                     return 0
                     ;;
                 --forward-signals)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -x)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pmixmca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

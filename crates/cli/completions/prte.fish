@@ -6,6 +6,8 @@ complete -c prte -l report-uri -d 'Write how to find the DVM: `-` standard outpu
 complete -c prte -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)' -r
 complete -c prte -l listen -d 'Accept clients of other hosts at a port (0 = any). They need the file of --report-uri and the key file that it names. See --help dvm' -r
 complete -c prte -l forward-signals -d 'Signals to pass on to the processes of all jobs: `all` (default), `none`, or names and numbers' -r
+complete -c prte -s x -d 'Forward VAR to the processes of all jobs with its present value, set it to a value, or forward all names that begin with PREFIX; the options of a job win' -r
+complete -c prte -l pmixmca -d 'Parameter of the PMIx library of the processes of all jobs (they see PMIX_MCA_KEY=VALUE)' -r
 complete -c prte -l prtemca -d 'Set a parameter of the runtime' -r
 complete -c prte -l launch-agent -d 'Command that starts a daemon on a node; the default is the prted next to this program' -r
 complete -c prte -l prefix -d 'Directory where Ferrite is installed on the other nodes: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes' -r

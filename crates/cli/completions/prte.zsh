@@ -24,6 +24,8 @@ _prte() {
 '--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
 '--listen=[Accept clients of other hosts at a port (0 = any). They need the file of --report-uri and the key file that it names. See --help dvm]:[ADDRESS:]PORT:_default' \
 '--forward-signals=[Signals to pass on to the processes of all jobs\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
+'*-x+[Forward VAR to the processes of all jobs with its present value, set it to a value, or forward all names that begin with PREFIX; the options of a job win]:VAR|VAR=VALUE|PREFIX*:_default' \
+'*--pmixmca=[Parameter of the PMIx library of the processes of all jobs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
 '--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
 '--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_default' \

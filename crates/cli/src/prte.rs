@@ -33,6 +33,7 @@ fn start(run: PrteRun, around: &Surroundings) -> i32 {
     match setup::prepare_dvm(&run, around) {
         Ok(setup) => {
             if !run.quiet {
+                frame::print_warnings(NAME, &run.warnings);
                 frame::print_warnings(NAME, &setup.warnings);
             }
             hand_over(run, setup, around)
@@ -56,6 +57,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
         params: setup.params,
         allocation: setup.allocation,
         topology: setup.topology,
+        env: run.env,
         prted: setup.prted,
         cwd: setup.cwd,
         submit: None,

@@ -60,6 +60,7 @@ fn hand_over(prepared: Prepared, pictures: Pictures) -> i32 {
         params: prepared.params,
         allocation: prepared.allocation,
         topology: prepared.topology,
+        env: Vec::new(),
         prted: prepared.prted,
         cwd: prepared.cwd,
         submit: Some(Submission {

@@ -93,6 +93,22 @@ fn options_about_daemons_are_parameters() {
 }
 
 #[test]
+fn prte_has_the_environment_of_all_its_jobs() {
+    use ferrite_cli::args::prte::{PrteParsed, parse};
+    let there = Environment::from([("HERE".to_owned(), "1".to_owned())]);
+    let args: Vec<String> = "-x HERE -x A=2 -x GONE --pmixmca gds hash".split(' ').map(str::to_owned).collect();
+    let Ok(PrteParsed::Run(run)) = parse(&args, &there) else { panic!("the line is right") };
+    assert_eq!(run.env, [set("PMIX_MCA_gds", "hash"), set("HERE", "1"), set("A", "2")]);
+    assert!(run.warnings.len() == 1 && run.warnings[0].contains("GONE"), "{:?}", run.warnings);
+}
+
+#[test]
+fn spawned_jobs_can_be_reported_separately() {
+    assert!(run("--report-child-jobs-separately ./a").spec.options.children_separately);
+    assert!(!run("./a").spec.options.children_separately);
+}
+
+#[test]
 fn a_line_can_be_loud_or_quiet() {
     let params = |line: &str| run(line).params.into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
     assert_eq!(params("-v ./a"), ["state_base_verbose=1"]);

@@ -1,7 +1,7 @@
 //! Configuration of a machine: everything that it gets from outside at its creation and that does not change.
 
 use ferrite_rm::Allocation;
-use ferrite_types::Topology;
+use ferrite_types::{EnvOp, Topology};
 use ferrite_wire::{Contact, Served};
 
 /// The host on which a daemon (or the head) runs.
@@ -28,6 +28,8 @@ pub struct HeadConfig {
     pub allocation: Allocation,
     /// The topology that placement uses for every node, whatever its daemon reports (`hwloc_use_topo_file`).
     pub topology: Option<Topology>,
+    /// Changes of the environment for the processes of all jobs.
+    pub env: Vec<EnvOp>,
     /// Command that starts a daemon on a node (`prted`, as a path that is valid there).
     pub prted: String,
     /// The directory in which the user has started it.

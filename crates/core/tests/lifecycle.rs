@@ -78,6 +78,18 @@ fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {
     dvm.assert_gone();
 }
 
+#[test]
+fn the_environment_of_the_dvm_comes_before_that_of_the_job() {
+    let set = |value: &str| EnvOp::Set("A".to_owned(), value.to_owned());
+    let mut dvm = Cluster::of(HeadConfig { env: vec![set("dvm")], ..Cluster::config(2, TREE, false) });
+    let mut spec = job("true", 2);
+    spec.apps[0].env = vec![set("program")];
+    dvm.start(spec);
+    let (_, request) = &dvm.running[&proc(1)];
+    let own: Vec<&EnvOp> = request.env.iter().filter(|op| [set("dvm"), set("program")].contains(op)).collect();
+    assert_eq!(own, [&set("dvm"), &set("program")]);
+}
+
 /// The lines that `state_base_show_launch_progress` asks for, and those that a terminal gets.
 #[test]
 fn a_long_bring_up_names_the_nodes_that_it_waits_for() {

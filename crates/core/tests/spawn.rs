@@ -192,6 +192,22 @@ fn failures_of_spawned_jobs_do_not_count_when_they_are_reported_separately() {
     assert_eq!(dvm.code_of(1), 0);
 }
 
+#[test]
+fn a_job_can_ask_that_its_spawned_jobs_are_reported_separately() {
+    for (separately, code) in [(true, 0), (false, 9)] {
+        let mut dvm = Cluster::persistent(4);
+        let mut parent = on_nodes("parent", &["n1", "n2"]);
+        parent.options.children_separately = separately;
+        dvm.submit(1, Submission::of(parent));
+        spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+        spawn(&mut dvm, of(2, 0), on_nodes("grandchild", &["n3"]), 8);
+        dvm.exit(of(3, 0), ExitStatus::Exited(9));
+        dvm.exit_job(2);
+        dvm.exit_job(1);
+        assert_eq!(dvm.code_of(1), code);
+    }
+}
+
 /// A DVM for one job ends with it (spec L35).
 #[test]
 fn a_spawned_job_is_registered_when_it_runs_and_not_before() {

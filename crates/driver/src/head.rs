@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
-use ferrite_types::{DaemonRank, PictureFormat, Topology};
+use ferrite_types::{DaemonRank, EnvOp, PictureFormat, Topology};
 use ferrite_wire::Served;
 use ferrite_wire::control::Submission;
 
@@ -28,6 +28,8 @@ pub struct HeadRun {
     pub allocation: Allocation,
     /// The topology that every node is assumed to have, if a file gives one.
     pub topology: Option<Topology>,
+    /// Changes of the environment for the processes of all jobs.
+    pub env: Vec<EnvOp>,
     /// Command that starts a daemon.
     pub prted: String,
     /// Working directory of the user.
@@ -169,6 +171,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         params: run.params,
         allocation: run.allocation,
         topology: run.topology,
+        env: run.env,
         prted: run.prted,
         cwd: run.cwd,
         on_terminal: rustix::termios::isatty(rustix::stdio::stderr()),

@@ -474,5 +474,6 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         served: None,
         local_time_at_zero_s: 0,
         on_terminal: false,
+        env: Vec::new(),
     }
 }

@@ -155,6 +155,8 @@ pub struct RuntimeOptions {
     pub spawn_timeout: Option<Duration>,
     /// Show the processes' states when a timeout strikes.
     pub report_state_on_timeout: bool,
+    /// The exit code is that of the submitted job alone, whatever happens to the jobs that it has spawned.
+    pub children_separately: bool,
 }
 
 impl Default for RuntimeOptions {
@@ -169,6 +171,7 @@ impl Default for RuntimeOptions {
             timeout: None,
             spawn_timeout: None,
             report_state_on_timeout: false,
+            children_separately: false,
         }
     }
 }

@@ -5,11 +5,12 @@
 use clap::{ArgAction, FromArgMatches, Parser};
 use ferrite_driver::Listen;
 use ferrite_rm::hostlist;
+use ferrite_types::EnvOp;
 use ferrite_wire::remote::split_address;
 
 use super::assemble::report_to;
 use super::daemons::{Loudness, Spoken};
-use super::env::{Environment, root_by_environment};
+use super::env::{self, EnvArg, Environment, root_by_environment};
 use super::options::AboutOptions;
 use super::signals::parse as parse_signals;
 
@@ -69,6 +70,13 @@ pub struct PrteOptions {
     /// Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
     #[arg(long, help_heading = "Life of the DVM")]
     allow_run_as_root: bool,
+    /// Forward VAR to the processes of all jobs with its present value, set it to a value, or forward all names that
+    /// begin with PREFIX; the options of a job win
+    #[arg(short = 'x', value_name = "VAR|VAR=VALUE|PREFIX*", action = ArgAction::Append, help_heading = "Jobs")]
+    x: Vec<String>,
+    /// Parameter of the PMIx library of the processes of all jobs (they see PMIX_MCA_KEY=VALUE)
+    #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append, help_heading = "Jobs")]
+    pmixmca: Vec<String>,
     /// Set a parameter of the runtime
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append, help_heading = "Runtime")]
     prtemca: Vec<String>,
@@ -138,6 +146,10 @@ pub struct PrteRun {
     pub params: Vec<(String, String)>,
     /// The options about daemons.
     pub daemons: DaemonWords,
+    /// Changes of the environment for the processes of all jobs.
+    pub env: Vec<EnvOp>,
+    /// Warnings that stop nothing: one line each.
+    pub warnings: Vec<String>,
     /// `--forward-signals`; `None` = not said.
     pub forward_signals: Option<Vec<i32>>,
     /// True when an option or the environment allows root.
@@ -182,12 +194,25 @@ pub fn parse(args: &[String], environment: &Environment) -> Result<PrteParsed, U
     };
     let options = PrteOptions::from_arg_matches(&matches)
         .map_err(|e| UsageError::Conflict { what: e.to_string(), next: String::new() })?;
-    let mut run = options.into_run()?;
+    let (env, warnings) = options.env(environment)?;
+    let mut run = PrteRun { env, warnings, ..options.into_run()? };
     run.allow_root |= root_by_environment(environment);
     Ok(PrteParsed::Run(Box::new(run)))
 }
 
 impl PrteOptions {
+    /// Returns the changes of the environment for all jobs, and remarks about them.
+    fn env(&self, environment: &Environment) -> Result<(Vec<EnvOp>, Vec<String>), UsageError> {
+        let (mut changes, mut warnings) = (Vec::new(), Vec::new());
+        for [key, value] in self.pmixmca.as_chunks::<2>().0 {
+            changes.push(env::parameter("--pmixmca", "PMIX_MCA_", key, value)?);
+        }
+        for text in &self.x {
+            changes.extend(env::changes(&EnvArg::Forward(text), environment, &mut warnings)?);
+        }
+        Ok((changes, warnings))
+    }
+
     fn into_run(self) -> Result<PrteRun, UsageError> {
         let hosts = match self.host.is_empty() {
             true => None,
@@ -217,6 +242,8 @@ impl PrteOptions {
                 params: spoken.into_params()?,
             },
             forward_signals: self.forward_signals.map(|l| parse_signals("--forward-signals", &l)).transpose()?,
+            env: Vec::new(),
+            warnings: Vec::new(),
             allow_root: self.allow_run_as_root,
             daemonize: self.daemonize,
             quiet: self.quiet,

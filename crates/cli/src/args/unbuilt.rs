@@ -17,7 +17,9 @@ const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (-
 /// Options that every command with jobs refuses.
 const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
-    (&["stop-on-exec", "stop-in-init", "stop-in-app", "get-stack-traces", "xterm", "tv"], NO_DEBUGGER),
+    (&["stop-on-exec", "stop-in-init", "stop-in-app", "tv"], NO_DEBUGGER),
+    (&["get-stack-traces"], "Use --report-state-on-timeout, and a debugger on the node of a process for its stack."),
+    (&["xterm"], "Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err."),
     (&["pset"], "Remove it: process sets come with a later version."),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
     (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),
@@ -49,7 +51,6 @@ const OF_PRUN: &[Refusal] = &[
 const OF_PRTE: &[Refusal] = &[(
     &[
         "timeout",
-        "x",
         "runtime-options",
         "rtos",
         "display",
@@ -66,7 +67,7 @@ const OF_PRTE: &[Refusal] = &[(
         "alloc-refid",
         "session-id",
     ],
-    "It belongs to a job: give it to prun.",
+    "It belongs to a job: give it to prun. Parameters give prun its defaults: mapby, rankby, bindto, output, display, rtos.",
 )];
 
 const OF_A_DVM: &[Refusal] = &[
@@ -77,7 +78,6 @@ const OF_A_DVM: &[Refusal] = &[
     (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
     (&["singleton"], "Start the program itself with prterun or prun."),
     (&["bootstrap"], "This is an option of prted."),
-    (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),
 ];
 
 /// Returns the tables of a command: options of other commands, and options that this version does not have.

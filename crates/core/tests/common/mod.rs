@@ -170,6 +170,7 @@ impl Cluster {
             cwd: "/".to_owned(),
             local_time_at_zero_s: 0,
             on_terminal: false,
+            env: Vec::new(),
             persistent,
             served: None,
         }

@@ -75,6 +75,8 @@ pub(super) struct Trees {
 struct Tree {
     /// True when the job at its root was spawned as separate.
     is_separate: bool,
+    /// True when the failures of spawned jobs do not count.
+    counts_root_only: bool,
     /// Exit code of the first failure.
     code: Option<u8>,
     /// The final status of the submitted job, once it is over.
@@ -122,6 +124,7 @@ impl Head {
         let of = self.jobs.at(parent.job);
         take_over(&mut submission, id, of, parent.rank, &self.params);
         let is_separate = submission.separate;
+        let children_separately = of.spec.options.children_separately && !is_separate;
         // A persistent DVM treats a separate job as detached: the submitter does not wait for it. A DVM that lives
         // for one job is the submitter itself: it stays as long as anything runs, because its end would take the
         // daemons away, and it shows the output.
@@ -129,7 +132,9 @@ impl Head {
         let root = if is_separate { id } else { of.root };
         let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
         let ancestors = above.collect();
-        self.jobs.trees.open.entry(root).or_default().is_separate |= is_separate;
+        let tree = self.jobs.trees.open.entry(root).or_default();
+        tree.is_separate |= is_separate;
+        tree.counts_root_only |= children_separately;
         if let Some(limit) = submission.spec.options.spawn_timeout {
             cx.set_timer(HeadTimer::SpawnTimeout(id), cx.now + limit);
         }
@@ -234,7 +239,10 @@ impl Head {
         let Job { root, birth, .. } = *self.jobs.at(id);
         let counts = match birth {
             Birth::Submitted { .. } => true,
-            Birth::Spawned { .. } => !self.params.flag("prte_report_child_jobs_separately").unwrap_or(false),
+            Birth::Spawned { .. } => {
+                let root_only = self.jobs.trees.open.get(&root).is_some_and(|tree| tree.counts_root_only);
+                !root_only && !self.params.flag("prte_report_child_jobs_separately").unwrap_or(false)
+            }
             Birth::Awaited { .. } | Birth::Refused { .. } => false,
         };
         if let (Some(tree), true) = (self.jobs.trees.open.get_mut(&root), counts)

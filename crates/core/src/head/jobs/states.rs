@@ -166,7 +166,8 @@ impl Head {
         let ended = job.ended();
         job.phase.launch(audience.clone(), ended);
         let job = self.jobs.at(id);
-        let order = self.launch_order(job, job.env.clone());
+        // What the DVM says of its jobs comes first, so that a job's own words win.
+        let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
 
