@@ -30,7 +30,12 @@ fn unknown_options() {
         "-Z ./a",
         "-n 1 ./a : --bynod ./b",
         "--help --zzz",
-        "--help zzz"
+        "--help zzz",
+        "--ntasks 4 ./a",
+        "-ntasks=4 ./a",
+        "-ppn 2 ./a",
+        "-env A=1 ./a",
+        "--nmu 3 ./a"
     ]));
 }
 

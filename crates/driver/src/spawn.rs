@@ -4,6 +4,7 @@
 //! same however large the daemon is, and an error comes back as plain data. Everything is prepared before: between
 //! clone and exec the child neither allocates nor locks nor searches.
 
+mod elf;
 mod environ;
 mod limits;
 mod lookup;
@@ -218,6 +219,10 @@ impl Image {
                 Some(libc::E2BIG | libc::EAGAIN | libc::ENOMEM | libc::ENFILE) => {
                     system(&format!("executing {}", show(&self.program)), error)
                 }
+                Some(libc::ENOEXEC) => StartError {
+                    kind: StartErrorKind::Executable,
+                    detail: elf::not_for_this_node(Path::new(OsStr::from_bytes(self.program.as_bytes()))),
+                },
                 // The lookup found the file, so the missing file is its interpreter.
                 Some(libc::ENOENT) => StartError {
                     kind: StartErrorKind::Executable,
@@ -478,11 +483,28 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
         libc::execve(order.program, order.argv, order.envp);
-        if errno() == libc::ENOEXEC {
+        if errno() == libc::ENOEXEC && !is_elf(order.program) {
             libc::execve(order.shell, order.shell_argv, order.envp);
         }
         (Step::Exec, errno())
     }
+}
+
+/// True when the file is a binary: a shell would read it as a script. Leaves ENOEXEC as the error.
+///
+/// # Safety
+/// Only in a child, with a valid path.
+#[allow(unsafe_code)]
+unsafe fn is_elf(program: *const c_char) -> bool {
+    let mut magic = [0_u8; 4];
+    // SAFETY: the path is valid by contract, and the buffer is as long as stated. Both calls neither allocate nor lock.
+    let read = unsafe {
+        let file = libc::open(program, libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 { -1 } else { libc::read(file, magic.as_mut_ptr().cast::<c_void>(), magic.len()) }
+    };
+    // SAFETY: the location is this thread's.
+    unsafe { *libc::__errno_location() = libc::ENOEXEC };
+    read == 4 && magic == *elf::MAGIC
 }
 
 /// Sets the memory policy, which survives exec. A preferred policy that is not available is no failure.

@@ -236,7 +236,8 @@ impl<'a> Walk<'a> {
         if let Some(known) = if single { self.short(bare) } else { self.long(bare) } {
             return Ok(Written { name, attached, known });
         }
-        if let Some((name, value)) = split_letter(token)
+        let is_foreign = !single && self.tool.has_jobs() && foreign_name(name).is_some();
+        if let Some((name, value)) = split_letter(token).filter(|_| !is_foreign)
             && let Some(known) = self.short(&name[1..])
             && takes_value(&known)
         {
@@ -259,6 +260,10 @@ impl<'a> Walk<'a> {
     }
 
     fn unknown(&mut self, name: &str) -> UsageError {
+        if let Some(known) = foreign_name(name).filter(|_| self.tool.has_jobs()) {
+            let suggestion = Some(known.to_owned());
+            return UsageError::UnknownOption { option: name.to_owned(), suggestion, runs_programs: true };
+        }
         let asked = self.command.try_get_matches_from_mut([self.tool.name(), name]);
         let suggestion = asked.err().and_then(|e| match e.get(ContextKind::SuggestedArg) {
             Some(ContextValue::String(s)) => Some(s.clone()),
@@ -352,6 +357,20 @@ impl<'a> Walk<'a> {
             _ => false,
         }
     }
+}
+
+/// Returns our option for one that launchers of other systems have.
+fn foreign_name(name: &str) -> Option<&'static str> {
+    Some(match name.trim_start_matches('-') {
+        "ntasks" | "nprocs" | "nmu" | "num" => "--np N",
+        "ppn" | "ntasks-per-node" | "tasks-per-node" => "-N N (processes per node)",
+        "env" | "genv" => "-x NAME=VALUE",
+        "hosts" | "nodelist" => "--host NAMES",
+        "machinefiles" | "hostfiles" | "f" => "--hostfile FILE",
+        "cpus-per-task" => "--map-by slot:PE=N",
+        "chdir" => "--wdir DIR",
+        _ => return None,
+    })
 }
 
 /// Splits `-n4` into `-n` and `4`.

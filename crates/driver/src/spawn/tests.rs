@@ -272,3 +272,27 @@ fn an_exec_agent_starts_the_program_that_was_found() {
     let refused = with(&[("odls_base_exec_agent", "no-such-agent")], "true").unwrap_err();
     assert!(refused.detail.contains("no-such-agent"), "{}", refused.detail);
 }
+
+#[test]
+fn a_binary_for_another_machine_is_refused_with_both_names_and_no_shell_reads_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("foreign");
+    let refused = |order: u8, machine: [u8; 2]| {
+        let mut binary = b"\x7fELF\x02\x01\x01".to_vec();
+        binary[5] = order;
+        binary.resize(18, 0);
+        binary.extend(machine);
+        // A shell would run this line.
+        binary.extend(b"\necho read by a shell\n");
+        fs::write(&program, binary).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        error(&request(&[program.to_str().unwrap()]))
+    };
+    let mips = refused(2, [0, 8]);
+    assert_eq!(mips.kind, StartErrorKind::Executable);
+    assert!(mips.detail.contains("the binary is for machine 8 (of elf.h)"), "{}", mips.detail);
+    let other = if std::env::consts::ARCH == "s390x" { "aarch64" } else { "s390x" };
+    let number = if other == "s390x" { 22 } else { 183 };
+    let detail = refused(1, [number, 0]).detail;
+    assert!(detail.contains(other) && detail.contains(std::env::consts::ARCH), "{detail}");
+}
