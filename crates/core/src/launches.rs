@@ -79,10 +79,41 @@ struct Started {
     command: String,
     /// Its daemons that have not linked yet.
     awaited: RankSet,
-    /// Its daemons that are linked and would end with it.
-    come: RankSet,
-    /// True when it lives as long as its daemons.
-    stays: bool,
+    bond: Bond,
+}
+
+/// The bond between a launcher and its daemons that have linked.
+#[derive(Debug)]
+enum Bond {
+    /// The launcher is an agent, and daemons have detached from it: its end means nothing for them.
+    Detached { any: bool },
+    /// The launcher stays: these daemons end with it.
+    Held(RankSet),
+}
+
+impl Started {
+    /// Notes that a daemon of this launcher is linked. True when nothing more is to be known of the launcher.
+    fn on_linked(&mut self, rank: DaemonRank) -> bool {
+        match &mut self.bond {
+            Bond::Detached { any } => {
+                *any = true;
+                self.awaited.is_empty()
+            }
+            Bond::Held(daemons) => {
+                daemons.insert(rank);
+                false
+            }
+        }
+    }
+
+    /// True when none of its daemons has linked, and none will.
+    fn is_useless(&self) -> bool {
+        let none_has_linked = match &self.bond {
+            Bond::Detached { any } => !any,
+            Bond::Held(daemons) => daemons.is_empty(),
+        };
+        none_has_linked && self.awaited.is_empty()
+    }
 }
 
 impl Launches {
@@ -153,8 +184,10 @@ impl Launches {
                 let started = Started {
                     command: command.argv.join(" "),
                     awaited: targets.iter().map(|target| target.rank).collect(),
-                    come: RankSet::new(),
-                    stays: command.manners.stays(),
+                    bond: match command.manners.stays() {
+                        true => Bond::Held(RankSet::new()),
+                        false => Bond::Detached { any: false },
+                    },
                 };
                 self.launchers.insert(rank, started);
                 cx.effect(Effect::LaunchDaemon { rank, command, ticket: Box::new(ticket) });
@@ -170,10 +203,7 @@ impl Launches {
     /// Notes that a daemon is linked: its agent's end no longer matters.
     pub(crate) fn on_linked(&mut self, rank: DaemonRank) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
-        let over = self.no_longer_awaited(rank).is_some_and(|started| {
-            started.come.insert(rank);
-            started.awaited.is_empty() && !started.stays
-        });
+        let over = self.no_longer_awaited(rank).is_some_and(|started| started.on_linked(rank));
         if let Some(launcher) = launcher.filter(|_| over) {
             self.launchers.remove(&launcher);
         }
@@ -196,15 +226,19 @@ impl Launches {
     ) -> Ended {
         let succeeded = status.is_some_and(ExitStatus::is_success);
         // A successful agent leaves a detached daemon behind, for which the campaign's deadline applies.
-        if self.launchers.get(&launcher).is_none_or(|started| succeeded && !started.stays) {
+        let is_expected = |started: &Started| succeeded && matches!(started.bond, Bond::Detached { .. });
+        if self.launchers.get(&launcher).is_none_or(is_expected) {
             return Ended::default();
         }
-        let Some(Started { command, awaited, come, stays }) = self.launchers.remove(&launcher) else {
+        let Some(Started { command, awaited, bond }) = self.launchers.remove(&launcher) else {
             return Ended::default();
         };
-        // A launcher that was not killed has ended after its daemons.
         let was_killed = matches!(status, Some(ExitStatus::Signaled(_)));
-        let held = if stays && was_killed { come } else { RankSet::new() };
+        let held = match bond {
+            Bond::Held(daemons) if was_killed => daemons,
+            // A launcher that stays and was not killed has ended after its daemons.
+            Bond::Held(_) | Bond::Detached { .. } => RankSet::new(),
+        };
         let cause = match message.trim() {
             "" => end.to_owned(),
             message => format!("{message} ({end})"),
@@ -245,8 +279,7 @@ impl Launches {
     /// its daemons has linked.
     pub(crate) fn abandon_one(&mut self, rank: DaemonRank, cx: &mut Cx) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
-        let over =
-            self.no_longer_awaited(rank).is_some_and(|started| started.awaited.is_empty() && started.come.is_empty());
+        let over = self.no_longer_awaited(rank).is_some_and(|started| started.is_useless());
         if let Some(rank) = launcher.filter(|_| over) {
             self.launchers.remove(&rank);
             cx.effect(Effect::AbandonLaunch { rank });
