@@ -7,6 +7,7 @@ use super::aborts;
 use super::failure_policy::Failure;
 use super::notices;
 use super::phase::ProcRecord;
+use super::record::Job;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -15,6 +16,11 @@ use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_C
 
 /// Exit code of a job that ran into its time limit: the same as that of timeout(1).
 const TIMEOUT_CODE: u8 = 124;
+
+/// A job that is over without a failure gets none any more: its submitter may have its reply.
+fn assert_goes_on(job: &Job, state: JobState) {
+    debug_assert!(!job.is_over(), "job {} is {} and cannot enter {state}", job.id, job.state);
+}
 
 impl Head {
     /// Handles processes that have ended and whose output is complete.
@@ -124,6 +130,7 @@ impl Head {
             }
             return;
         }
+        assert_goes_on(job, state);
         if let Some(launch) = job.launch_mut() {
             launch.stdin.stop();
         }
