@@ -131,7 +131,7 @@ impl Soak {
         })
     }
 
-    /// What is held once the DVM has noticed that the last client is gone: it may see the end of its connection after
+    /// The holdings once the DVM has noticed that the last client is gone: it may see the end of its connection after
     /// we have seen the end of the client. What is left over for good is still there at the deadline.
     fn settled(&self, before: &Holdings) -> Result<Holdings> {
         let began = Instant::now();

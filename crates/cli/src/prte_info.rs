@@ -27,7 +27,7 @@ use shown::Shown;
 
 const NAME: &str = "prte_info";
 
-/// What was asked for, ready to be written.
+/// The answer to a command line, ready to be written.
 struct Report {
     /// Blocks of facts, each with its heading.
     facts: Vec<(&'static str, Vec<(String, String)>)>,

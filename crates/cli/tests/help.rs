@@ -88,7 +88,7 @@ fn the_daemon() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
-/// What a command prints, or how it refuses.
+/// The output of a command, or its refusal.
 fn told(tool: Tool, line: &str) -> String {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let parsed = match tool {

@@ -49,7 +49,7 @@ impl Place {
             other => panic!("{line}: {other:?}"),
         }
     }
-    /// What the user is told, with the directory of the test taken out.
+    /// The message for the user, with the directory of the test taken out.
     fn told(&self, line: &str) -> String {
         let error = self.prepare(line).expect_err(line);
         let shown = |text: String| text.replace(&*self.dir.path().to_string_lossy(), "/DIR");

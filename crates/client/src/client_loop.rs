@@ -108,7 +108,7 @@ impl ClientLoop {
         self.note(to, done);
     }
 
-    /// Requests input; it comes as one [`Happening::Input`], after those requested before; none comes after the end.
+    /// Requests input; it comes as one [`ClientEvent::Input`], after those requested before; none comes after the end.
     pub fn read_input(&mut self, limit: usize) {
         self.wanted.push_back(limit);
     }

@@ -113,7 +113,7 @@ pub enum FindError {
     Content {
         /// The file's path.
         path: PathBuf,
-        /// What was expected.
+        /// The expected content.
         what: &'static str,
     },
     /// A named file belongs to another user.

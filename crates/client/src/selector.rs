@@ -29,7 +29,7 @@ pub enum Selector {
     SystemOnly,
 }
 
-/// How long to look for a DVM that is not there yet.
+/// The patience with a DVM that is not there yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Patience {
     /// `--wait-to-connect`: the time between two attempts; without `retries`, the time after which to give up.

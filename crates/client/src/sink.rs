@@ -39,7 +39,7 @@ impl Sink {
         Ok(Sink { fd, ask_first, pending: Vec::new(), written: 0, broken: false })
     }
 
-    /// What to poll for writing while [`Sink::is_full`].
+    /// The descriptor to poll for writing while [`Sink::is_full`].
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

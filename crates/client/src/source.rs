@@ -55,7 +55,7 @@ impl Source {
         Source { fd, terminal, buffer: Vec::new() }
     }
 
-    /// What to poll for reading; `None` = its end can be read at once.
+    /// The descriptor to poll for reading; `None` = its end can be read at once.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.fd.as_ref().map(AsFd::as_fd)
     }

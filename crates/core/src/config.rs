@@ -11,7 +11,7 @@ pub struct LocalNode {
     pub hostname: String,
     /// Its hardware.
     pub topology: Topology,
-    /// Where this daemon listens for links.
+    /// The contact at which this daemon listens for links.
     pub contact: Contact,
     /// This daemon's pid.
     pub pid: u32,

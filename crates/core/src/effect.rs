@@ -282,7 +282,7 @@ pub struct Account {
 pub struct SpawnRequest {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// What the process gets as its own name (`argv[0]` of `execve`); `None` = the program.
+    /// The name that the process gets as its own (`argv[0]` of `execve`); `None` = the program.
     pub arg0: Option<String>,
     /// The search path for a program without a slash; `None` = `PATH` of the new environment.
     pub path: Option<String>,

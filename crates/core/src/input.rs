@@ -109,7 +109,7 @@ pub enum HeadInput {
         campaign: CampaignId,
         /// Nodes that the managers did not take back and that are still granted.
         kept: Vec<String>,
-        /// What went wrong, in words; the shrink ends in any case.
+        /// The failure, in words; the shrink ends in any case.
         error: Option<String>,
     },
     /// The resource manager has granted the nodes of [`crate::Effect::RequestNodes`].

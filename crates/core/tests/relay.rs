@@ -31,7 +31,7 @@ fn tell(dvm: &mut Cluster, at: u32, input: RelayInput) {
     dvm.run();
 }
 
-/// What was wanted at a node since this was called before.
+/// The effects that were wanted at a node since this was called before.
 fn wanted(dvm: &mut Cluster, at: u32) -> Vec<RelayEffect> {
     dvm.relayed.extract_if(.., |(node, _)| node.0 == at).map(|(_, effect)| effect).collect()
 }

@@ -356,7 +356,7 @@ fn exit_status(status: &WaitIdStatus) -> ExitStatus {
     }
 }
 
-/// Where one stream's output goes.
+/// The destination of one stream's output.
 struct OutputEnds {
     inbox: Inbox,
     table: Table,

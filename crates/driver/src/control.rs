@@ -258,7 +258,7 @@ fn kind_of(step: &Transition) -> EventKind {
     }
 }
 
-/// What to do when something in the session directory cannot be made.
+/// The advice when something in the session directory cannot be made.
 pub(crate) const OTHER_DIRECTORY: &str = "Name another place with TMPDIR or --prtemca prte_tmpdir_base <directory>.";
 
 /// Adds to an error which file could not be made and which alternative the user has.

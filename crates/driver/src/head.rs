@@ -56,21 +56,21 @@ pub trait KeepPicture: std::fmt::Debug {
 /// Options of a DVM that serves clients.
 #[derive(Debug, Default)]
 pub struct Serve {
-    /// Whether to write `DVM ready` to standard output when the DVM is ready.
+    /// True to write `DVM ready` to standard output when the DVM is ready.
     pub ready_message: bool,
-    /// Whether to detach from the caller, which continues when the DVM is ready.
+    /// True to detach from the caller, which continues when the DVM is ready.
     pub daemonize: bool,
-    /// Where to write the address of the DVM.
+    /// The place for the address of the DVM.
     pub report_uri: Option<Report>,
-    /// Where to write the process id.
+    /// The place for the process id.
     pub report_pid: Option<Report>,
     /// A pipe's reading end; the DVM ends when all its writers are gone.
     pub keepalive: Option<i32>,
-    /// Whether to run in a session of its own.
+    /// True to run in a session of its own.
     pub set_sid: bool,
-    /// Whether it is the system's DVM.
+    /// True for the system's DVM.
     pub system_server: bool,
-    /// Where clients of other hosts can connect, if they can.
+    /// The address for clients of other hosts, if they can connect.
     pub listen: Option<Listen>,
     /// Id of the surrounding batch job.
     pub batch: Option<String>,

@@ -17,7 +17,7 @@ use rustix::thread::sched_getaffinity;
 use crate::params;
 use devices::Places;
 
-/// Where Linux describes the machine.
+/// The directory in which Linux describes the machine.
 const SYSTEM: &str = "/sys/devices/system";
 
 /// Reads this machine's topology. Data that `/sys` lacks is assumed as hwloc does: one package, one NUMA domain, each

@@ -270,7 +270,7 @@ pub enum MapError {
     /// More processes than a map can hold.
     #[error("{procs} processes are more than one job can have ({})", JobMap::MAX_PROCS)]
     TooManyProcs {
-        /// How many.
+        /// The number of processes.
         procs: u64,
     },
     /// More processes on a node than a local rank (16 bits) can count.
@@ -278,7 +278,7 @@ pub enum MapError {
     TooManyOnNode {
         /// The node.
         node: String,
-        /// How many.
+        /// The number of processes.
         procs: u32,
     },
 }

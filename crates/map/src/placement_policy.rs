@@ -5,7 +5,7 @@ use ferrite_types::{AppPolicy, BindTo, CpuKind, MapBy, MapRequest, ObjectKind, R
 
 use crate::error::MapError;
 
-/// How processes are mapped. Lists of places or processors stay in the request.
+/// The way in which processes are mapped. Lists of places or processors stay in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapper {
     Slot,

@@ -11,7 +11,7 @@ pub(crate) struct OnNode {
     pub(crate) objects: Vec<u32>,
 }
 
-/// Where a process is mapped: index of the node in the job, and object.
+/// The place of a mapped process: index of the node in the job, and object.
 pub(crate) type Spot = (u32, u32);
 
 /// Calls `take` for every process in the order of ranks.

@@ -8,7 +8,7 @@ const MAX_LINE: usize = 4096;
 /// Lines of one spawn request: arguments, variables and keys of one application.
 const MAX_SPAWN_LINES: usize = 4096;
 
-/// What a client asks for. Every request but [`Request::Abort`] expects one [`crate::Reply`].
+/// A request of a client. Every request but [`Request::Abort`] expects one [`crate::Reply`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// The first one. Answered with `Reply::Init`.

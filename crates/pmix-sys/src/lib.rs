@@ -50,7 +50,7 @@ impl PaddedModule {
     }
 }
 
-/// Which of the appended entries it is: 5.0 has no other one, 6.0 put `tool_connected2` and `log2` before it.
+/// The number of the appended entry: 5.0 has no other one, 6.0 put `tool_connected2` and `log2` before it.
 fn session_control_at(version: Version) -> Option<usize> {
     match version.major {
         ..=4 => None,

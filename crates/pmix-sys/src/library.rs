@@ -7,7 +7,7 @@ use crate::bindings::Functions;
 
 /// The name that 4.2 and all later releases have in common.
 const SONAME: &str = "libpmix.so.2";
-/// Where distributions put a library that the loader's own configuration does not name.
+/// Directories in which distributions put a library that the loader's own configuration does not name.
 const FOLDERS: [&str; 6] = [
     "/usr/lib/x86_64-linux-gnu/pmix2/lib",
     "/usr/lib/aarch64-linux-gnu/pmix2/lib",
@@ -75,7 +75,7 @@ pub enum OpenError {
     WrongVersion {
         /// The file.
         path: PathBuf,
-        /// What the library says of itself.
+        /// The library's own word on its release.
         version: String,
     },
     /// The library lacks a function.

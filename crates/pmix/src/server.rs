@@ -37,9 +37,9 @@ pub struct ServerConfig {
     pub rank: u32,
     /// This machine's name in job maps.
     pub hostname: String,
-    /// Whether to admit tools, and to report those that vanish. The caller decides how they find the server.
+    /// True to admit tools, and to report those that vanish. The caller decides how they find the server.
     pub tool_support: bool,
-    /// Whether to give the machine's topology to clients in shared memory, so that each need not discover it.
+    /// True to give the machine's topology to clients in shared memory, so that each need not discover it.
     pub share_topology: bool,
 }
 

@@ -38,11 +38,11 @@ pub enum Launcher {
 pub struct LaunchCommand {
     /// Its words, the first looked up in `PATH`.
     pub argv: Vec<String>,
-    /// How the driver treats its process.
+    /// The treatment of its process by the driver.
     pub manners: Manners,
 }
 
-/// How the driver treats a launcher's process.
+/// The treatment of a launcher's process by the driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manners {
     /// An agent ends when the daemon has detached; `plm_ssh_num_concurrent` limits how many run at a time.

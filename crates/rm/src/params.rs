@@ -51,7 +51,7 @@ pub enum ParamError {
         name: String,
         /// The value as given.
         value: String,
-        /// Where it comes from.
+        /// The origin of the value.
         origin: Origin,
         /// The valid values.
         allowed: String,
@@ -63,7 +63,7 @@ pub enum ParamError {
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What is there.
+        /// The text of the line.
         text: String,
     },
     /// Two parameters that exclude each other.
@@ -143,7 +143,7 @@ impl Params {
         Ok(())
     }
 
-    /// What is set and has no effect: one line for each parameter, in the order of their names. None when parameter
+    /// Settings without effect: one line for each parameter, in the order of their names. None when parameter
     /// `ferrite_param_warnings` is off.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {

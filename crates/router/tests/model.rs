@@ -6,7 +6,7 @@ use ferrite_router::{Adoption, Progress, Receipt, Streams, Tree, Xcasts};
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 use proptest::prelude::*;
 
-/// Who is whose parent, found without any of the crate's arithmetic: ranks are dealt to places in order.
+/// The parent of each rank, found without any of the crate's arithmetic: ranks are dealt to places in order.
 fn naive_parents(radix: u32, size: u32, dead: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
     let mut above: Vec<Option<u32>> = vec![None];
     let mut host = 0;

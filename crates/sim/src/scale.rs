@@ -17,7 +17,7 @@ pub struct ScaleRow {
     pub procs: u32,
     /// Cost of each phase, in order.
     pub phases: Vec<(Phase, Cost)>,
-    /// What went wrong.
+    /// The failure of the run, in words; `None` = all went well.
     pub failure: Option<String>,
 }
 

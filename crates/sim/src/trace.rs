@@ -12,7 +12,7 @@ pub(crate) struct Trace {
     keep: Keep,
 }
 
-/// Which lines of a trace are kept.
+/// The choice of lines of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// None; they are only hashed.

@@ -26,7 +26,7 @@ pub struct JobSpec {
 pub struct AppContext {
     /// Program and arguments; never empty.
     pub argv: Vec<String>,
-    /// What the process gets as its own name (`argv[0]` of `execve`); `None` = the program.
+    /// The name that the process gets as its own (`argv[0]` of `execve`); `None` = the program.
     pub arg0: Option<String>,
     /// Number of processes; `None` = as many as the mapping gives (all slots, or `ppr`).
     pub np: Option<u32>,
@@ -38,7 +38,7 @@ pub struct AppContext {
     pub wdir: Option<String>,
     /// Directory of the submitter, used when `wdir` is not given or is relative.
     pub submit_dir: String,
-    /// Where to look for `argv[0]` when it has no slash; `None` = `PATH` of the process's environment.
+    /// The search path for an `argv[0]` without a slash; `None` = `PATH` of the process's environment.
     pub path: Option<String>,
     /// Changes to the environment, in the order given.
     pub env: Vec<EnvOp>,

@@ -577,7 +577,7 @@ pub struct JobStatus {
     pub state: JobState,
     /// The exit code; `None` while it is open.
     pub exit_code: Option<u8>,
-    /// How it has ended; `None` until it is over.
+    /// Its end; `None` until it is over.
     pub ending: Option<Ending>,
     /// The reason why it waits; empty when it is over.
     pub waiting_for: String,

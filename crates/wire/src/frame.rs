@@ -49,7 +49,7 @@ pub enum FrameKind {
     Xcast {
         /// Its number at the head.
         seq: u64,
-        /// Whether a daemon first processes it or passes it on.
+        /// The order in which a daemon processes it and passes it on.
         order: Order,
     },
     /// To the parent: the whole subtree of the sender has processed this broadcast.

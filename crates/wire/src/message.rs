@@ -343,7 +343,7 @@ impl Message {
         }
     }
 
-    /// Whether a daemon first processes this message or passes it on, when it is broadcast. A change of the tree is
+    /// The order in which a daemon processes this broadcast and passes it on. A change of the tree is
     /// processed first, so that it reaches daemons that become children by the change. An order to leave is passed on
     /// first, so that no daemon leaves before those below have it (spec E28).
     #[must_use]

@@ -234,7 +234,7 @@ fn a_tool_of_pmix_runs_a_job(c: &Context) -> Result<()> {
     stop_dvm(c)
 }
 
-/// Where the reference is: a Debian 13 with `openmpi-bin`, made by
+/// The place of the reference: a Debian 13 with `openmpi-bin`, made by
 /// `debootstrap --variant=minbase --include=openmpi-bin trixie DIR`.
 const PEER_ROOT: &str = "FERRITE_PEER_ROOT";
 

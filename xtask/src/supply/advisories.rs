@@ -124,7 +124,7 @@ fn parse_version(text: &str) -> Option<Version> {
     Some(version)
 }
 
-/// Whether a version is in a range such as `>=1.2, <2`; `None` when it is no range.
+/// True for a version in a range such as `>=1.2, <2`; `None` when it is no range.
 fn matches(range: &str, version: Version) -> Option<bool> {
     let one = |comparison: &str| {
         let comparison = comparison.trim();

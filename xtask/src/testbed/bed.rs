@@ -27,7 +27,7 @@ impl std::fmt::Display for NotPermitted {
 
 impl std::error::Error for NotPermitted {}
 
-/// Whether virtual nodes can be made here: tries the three things that need the right to do so.
+/// Finds out if virtual nodes can be made here: tries the three things that need the right to do so.
 pub(crate) fn permitted() -> Result<(), NotPermitted> {
     let script = "mount -t tmpfs none /tmp && ip link add br0 type bridge && ip link add v0 type veth peer name v1";
     let tried = Command::new("unshare")

@@ -11,7 +11,7 @@ use super::error::UsageError;
 use super::options::{BatchOptions, ConnectionOptions, DvmChoice};
 use super::tool::Tool;
 
-/// Which DVM a client looks for, and how long.
+/// The search of a client for its DVM: the DVM that it wants, and its patience.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connect {
     /// The selected DVM.

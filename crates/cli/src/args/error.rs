@@ -22,7 +22,7 @@ pub enum UsageError {
         option: String,
         /// The command.
         command: &'static str,
-        /// What to do instead.
+        /// The advice: an option or command that does what is wanted.
         instead: &'static str,
     },
     /// An option of the field that this version does not have.
@@ -30,7 +30,7 @@ pub enum UsageError {
     Unbuilt {
         /// The option as written.
         option: String,
-        /// What to do instead.
+        /// The advice: an option or command that does what is wanted.
         instead: &'static str,
     },
     /// An option without its value: the line ends, or another option follows.

@@ -16,7 +16,7 @@ pub(super) type Read<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 /// The options, in their canonical spelling.
 const OPTIONS: [&str; 2] = ["--app", "--tune"];
 
-/// What a file of parameters may hold beside `KEY = VALUE`, and the number of values of each.
+/// Options that a file of parameters may hold beside `KEY = VALUE`, and the number of values of each.
 const IN_TUNE: [(&str, usize); 8] = [
     ("-x", 1),
     ("-mca", 2),

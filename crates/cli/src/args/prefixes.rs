@@ -14,13 +14,13 @@ pub(crate) struct Prefixes {
     pmix: Pmix,
 }
 
-/// Where the PMIx library of a program is.
+/// The place of the PMIx library of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Pmix {
-    /// Where the DVM says.
+    /// The place that the DVM names.
     #[default]
     OfTheDvm,
-    /// Where the node finds it.
+    /// The place where the node finds it.
     Nowhere,
     /// Below this directory.
     Below(String),

@@ -20,7 +20,7 @@ pub enum Tool {
     Pterm,
 }
 
-/// Whether a program belongs to the line.
+/// The need of a command line for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     /// There must be one.

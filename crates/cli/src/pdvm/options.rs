@@ -338,7 +338,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("not a number of seconds from {SHORTEST_S} to {LONGEST_S}"))
 }
 
-/// What a `pdvm` line asks for.
+/// The order that a `pdvm` line gives.
 #[derive(Clone, Debug)]
 pub(crate) enum PdvmParsed {
     /// Print this and end well.

@@ -10,10 +10,10 @@ use crate::setup::parameter_files;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Lines of a block: what, and what it is.
+/// Lines of a block: the name of each fact, and its value.
 type Lines = Vec<(String, String)>;
 
-/// What this installation is.
+/// Facts of this installation, found when they are asked for.
 pub(super) struct Facts<'a, L> {
     around: &'a Surroundings,
     libpmix: L,
@@ -128,7 +128,7 @@ pub(super) fn version(asked: &str) -> Result<String, UsageError> {
     text.map(|text| format!("{text}\n")).ok_or_else(refused)
 }
 
-/// What the PMIx server program says of the library that it finds; `program` = parameter `ferrite_pmixd`.
+/// The PMIx server program's word on the library that it finds; `program` = parameter `ferrite_pmixd`.
 pub(super) fn libpmix(around: &Surroundings, program: Option<&str>) -> String {
     let program = program.map_or_else(|| around.exe.with_file_name("ferrite-pmixd"), Into::into);
     let output = Command::new(&program).arg("--libpmix").stdin(Stdio::null()).output();

@@ -79,7 +79,7 @@ pub(super) enum InfoParsed {
     Show(Box<InfoOptions>),
 }
 
-/// How the answer is written.
+/// The form of the answer.
 pub(super) enum Form {
     Text,
     Parsable,

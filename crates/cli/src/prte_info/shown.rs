@@ -13,7 +13,7 @@ pub(super) struct Used {
     pub(super) known: &'static Known,
     /// The value that holds; `None` = unset, without a default.
     pub(super) value: Option<String>,
-    /// Where it comes from; `None` = the default.
+    /// The origin of the value; `None` = the default.
     pub(super) origin: Option<Origin>,
 }
 

@@ -23,11 +23,11 @@ pub(crate) struct Fake {
     orders: Arc<Mutex<Vec<Request>>>,
 }
 
-/// What it does.
+/// The behaviour of the DVM.
 struct Script {
     /// `None` = it hangs up.
     answer: Box<Answer>,
-    /// What those hear who follow.
+    /// The events for those who follow.
     events: Vec<DvmMessage>,
     /// It ends after them.
     ends: bool,

@@ -6,7 +6,7 @@ use ferrite_types::Duration;
 /// The time after which a daemon without an uplink gives up, where `prte_connect_max_time` says none (milliseconds).
 const ALONE_MS: u64 = 30_000;
 
-/// What parameters say to a daemon. The head has refused bad values at its start; here they count as not set.
+/// The settings of a daemon, from parameters. The head has refused bad values at its start; here they count as not set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// The silence after which a link is lost; zero = never.

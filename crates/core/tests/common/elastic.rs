@@ -59,7 +59,7 @@ pub fn unanswered(dvm: &Cluster, id: u64) -> bool {
     dvm.replies.iter().all(|(request, _)| *request != RequestId(id))
 }
 
-/// Where the daemons hang.
+/// The tree parent of each daemon.
 pub fn links(dvm: &Cluster) -> Vec<(u32, u32)> {
     dvm.links().map(|(a, b)| (a.0, b.0)).collect()
 }

@@ -33,7 +33,7 @@ pub struct Cluster {
     pub replies: Vec<(RequestId, Reply)>,
     /// Jobs that submissions became.
     pub accepted: BTreeMap<RequestId, JobId>,
-    /// Whether the jobs of submissions run, in the order in which it was said.
+    /// Answers whether the jobs of submissions run, in the order in which it was said.
     pub started: Vec<(RequestId, Result<(), PmixStatus>)>,
     pub closed_files: Vec<String>,
     pub exits: BTreeMap<DaemonRank, u8>,
@@ -55,7 +55,7 @@ pub struct Cluster {
     pub abandoned: BTreeSet<DaemonRank>,
     /// Nodes that were offered back, in order.
     pub offered: Vec<String>,
-    /// What went back to the manager with them.
+    /// The shares that went back to the manager with them.
     pub given_back: Vec<GiveBack>,
     /// Nodes that the manager does not take back alone.
     pub unwanted_by_manager: BTreeSet<String>,

@@ -17,7 +17,7 @@ pub(crate) struct Holders {
     orphans: Rc<Orphans>,
 }
 
-/// Whether a job holds a socket.
+/// The holder of a socket, as a job sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// A process of the job, or a descendant of one, holds it.

@@ -8,7 +8,7 @@ use crate::notice;
 use crate::params;
 use crate::spawn::Started;
 
-/// Which messages are printed.
+/// The kinds of messages that are printed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     starts: bool,

@@ -27,7 +27,7 @@ const MOST_UNTAKEN: usize = 256 * 1024;
 /// Largest number of open requests of one tool.
 const MOST_OPEN: usize = 16_384;
 
-/// What follows a reply, with the number of its request.
+/// An event that follows a reply, with the number of its request.
 pub(crate) enum Later {
     /// The requested change of the DVM's size is over.
     Resized(RequestId, Box<Resize>),
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-/// What a tool is told about requests that the head never answers.
+/// The answer to requests of a tool that the head never answers.
 const LOST: &str = "The daemon of this node serves no more tools.";
 
 fn number_of(request: RequestId) -> u32 {

@@ -54,7 +54,7 @@ pub(crate) struct Links {
     listener: Listening,
 }
 
-/// Whether other daemons can call.
+/// The way in which other daemons can call, if they can.
 enum Listening {
     /// The port is reserved: there are no other daemons yet.
     Not(Reserved),

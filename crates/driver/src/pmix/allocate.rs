@@ -202,7 +202,7 @@ fn names(alloc_id: &str, req_id: Option<&str>) -> Vec<Info> {
     info
 }
 
-/// Whether events are sent that only newer releases of PMIx define (`prte_dvm_events`).
+/// The rule by which events are sent that only newer releases of PMIx define (`prte_dvm_events`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SizeEvents {
     /// They are sent when the library defines them.

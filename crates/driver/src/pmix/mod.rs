@@ -78,7 +78,7 @@ pub(crate) struct Host<'a> {
     pub(crate) daemon: DaemonRank,
     pub(crate) hostname: &'a str,
     pub(crate) session_dir: &'a SessionDir,
-    /// How the library is run.
+    /// The program that runs the library.
     pub(crate) runner: Runner,
     /// The value of `prte_dvm_events`.
     pub(crate) size_events: Option<&'a str>,
@@ -97,9 +97,9 @@ struct Shared {
     calls: RefCell<Calls>,
     /// PMIx tools, once they are admitted.
     tools: OnceCell<RefCell<Tools>>,
-    /// When events about the DVM's size are sent.
+    /// The rule for events about the DVM's size.
     size_events: SizeEvents,
-    /// How the library is run, and its process.
+    /// The program that runs the library, and its process.
     runner: Runner,
     library: RefCell<Option<Library>>,
     /// Finds the process that holds a connection.

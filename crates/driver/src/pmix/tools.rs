@@ -291,7 +291,7 @@ struct ToolJob {
     over: RefCell<bool>,
 }
 
-/// What the tool has been told about its job.
+/// The tool's knowledge of its job.
 enum Phase {
     /// The tool knows nothing; output waits for the answer, which names the job to the tool.
     Asked(Completer<String>, Vec<(Stream, Bytes, Receipt)>),

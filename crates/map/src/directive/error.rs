@@ -43,7 +43,7 @@ pub enum Problem {
         word: &'static str,
         /// `--map-by`.
         option: &'static str,
-        /// How it is written.
+        /// Its form, as a user writes it.
         form: &'static str,
     },
     /// `PE`, or `PE=`.
@@ -51,7 +51,7 @@ pub enum Problem {
     NoValue {
         /// Its name.
         word: &'static str,
-        /// How it is written.
+        /// Its form, as a user writes it.
         form: &'static str,
     },
     /// `SPAN=false`.

@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What distinguishes the drawings of two nodes, except names and rank numbers.
+/// The differences between the drawings of two nodes, except names and rank numbers.
 type Key<'a> = (usize, u32, u32, Vec<(u16, Option<&'a CpuSet>, &'a [u16])>);
 
 fn pattern<'a>(map: &'a JobMap, node: &Node<'_>) -> Vec<(u16, Option<&'a CpuSet>, &'a [u16])> {

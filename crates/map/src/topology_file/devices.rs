@@ -48,7 +48,7 @@ fn is_part_of_device(object: Node<'_, '_>) -> bool {
     object.parent().is_some_and(|parent| parent.attribute("type") == Some("OSDev"))
 }
 
-/// How a device appears to one part of the system. The best names come last.
+/// A device as one part of the system shows it. The best names come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Face {
     Block,

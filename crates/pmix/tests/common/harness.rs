@@ -12,7 +12,7 @@ use super::node::{MARK, PLAN, Plan};
 /// Generous: a test that needs it has found a hang.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a run left behind.
+/// The traces that a run left behind.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) output: Vec<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Run<'a> {
     pub(crate) size: u32,
     pub(crate) lazy: bool,
     pub(crate) drop_fences: bool,
-    /// What the library is told the size of the job is.
+    /// The size of the job, as the library is told.
     pub(crate) pretended_size: Option<u32>,
     pub(crate) program: &'a [&'a str],
     /// Stop as soon as a note contains this, and kill what is left.

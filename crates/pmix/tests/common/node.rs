@@ -13,7 +13,7 @@ use ferrite_pmix::{
     Status, Upcall, compat_env,
 };
 
-/// What one node is to do; travels in one environment variable.
+/// The task of one node; travels in one environment variable.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) node: u32,

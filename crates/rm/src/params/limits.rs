@@ -17,7 +17,7 @@ pub enum SysLimit {
     Children,
 }
 
-/// What a limit is set to.
+/// The value of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SysLimitValue {
     /// The most that the system allows the daemon.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where the value of a parameter comes from.
+/// The origin of a parameter's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A line of a parameter file.

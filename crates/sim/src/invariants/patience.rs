@@ -8,7 +8,7 @@ use super::silence::Silence;
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
 
-/// How far the check looks back: daemons look for silence every 5 s, and give a link up after 15 s.
+/// The time over which the check looks back: daemons look for silence every 5 s, and give a link up after 15 s.
 const LOOK_BACK: Time = 21_000_000;
 /// Silence that must be explained; the last heartbeat may be older by an interval and a slow trip.
 const SILENT: Time = 8_000_000;

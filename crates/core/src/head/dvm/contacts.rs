@@ -8,7 +8,7 @@ use ferrite_wire::{Contact, DaemonMessage, Message};
 
 use crate::cx::{Cx, Outgoing};
 
-/// Where daemons listen, and their processes.
+/// The contacts and the processes of daemons.
 #[derive(Debug)]
 pub(super) struct Contacts {
     /// Addresses of the daemons that have reported or called.

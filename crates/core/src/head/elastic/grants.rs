@@ -19,7 +19,7 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::Pool;
 
-/// What the manager has granted beside the first job.
+/// The jobs that the manager has granted beside the first one.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
     /// Each job of the manager with the nodes that it still grants.

@@ -74,12 +74,12 @@ impl Elastic {
         self.campaigns.coming().map(|(_, campaign)| campaign).find(brings).map(|campaign| campaign.alloc_id.as_str())
     }
 
-    /// What the session of an allocation gains from open grows, each with the nodes that the grow brings.
+    /// The gains of an allocation's session from open grows, each with the nodes that the grow brings.
     pub(in crate::head) fn coming_to(&self, alloc_id: &str) -> impl Iterator<Item = (&Joins, &[NodeId])> {
         self.campaigns.coming_for(alloc_id).filter_map(|campaign| Some((campaign.joins()?, campaign.nodes.as_slice())))
     }
 
-    /// What the session of an allocation gains with this node from open grows. A grow counts when no shrink takes the
+    /// The gains of an allocation's session with this node from open grows. A grow counts when no shrink takes the
     /// node away after it.
     pub(in crate::head) fn coming_with(&self, alloc_id: &str, node: NodeId) -> impl Iterator<Item = &Joins> {
         let leaves = self.campaigns.leaves_with(node);

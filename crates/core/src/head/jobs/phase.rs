@@ -22,7 +22,7 @@ pub(super) enum Phase {
     Launched(Launch),
 }
 
-/// What a job waits for before its launch.
+/// The waits of a job before its launch.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
     /// Its hold, while it is parked.

@@ -202,7 +202,7 @@ impl Job {
         self.ended() == self.size()
     }
 
-    /// What the metrics count when all its processes run.
+    /// The event for the metrics when all its processes run.
     pub(super) fn running_since(&self, now: Timestamp) -> Counted {
         let submitted = self.states.iter().find(|(state, _)| *state == JobState::Init);
         let took_us = submitted.map_or(0, |(_, at)| now.0.saturating_sub(at.0));

@@ -90,7 +90,7 @@ impl Head {
         picture::lines(&Subject { job: &nspace, programs: &[], map, nodes, not_launched: false }, MOST_PLACES)
     }
 
-    /// What a job waits for, in words; empty when it is over.
+    /// The reason why a job waits, in words; empty when it is over.
     pub(in crate::head) fn waiting_for(&self, job: &Job) -> String {
         if job.is_over() {
             return String::new();
@@ -124,7 +124,7 @@ impl Head {
     }
 }
 
-/// How the job has ended, by the first failure.
+/// The end of the job, by the first failure.
 fn ending(job: &Job) -> Ending {
     match job.states.iter().map(|(state, _)| *state).find(|state| state.is_error()) {
         None => Ending::Done,

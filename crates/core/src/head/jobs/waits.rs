@@ -36,7 +36,7 @@ impl Job {
 }
 
 impl Jobs {
-    /// What a job waits for that is not launched.
+    /// The waits of a job that is not launched.
     pub(super) fn wait_mut(&mut self, id: JobId) -> Option<&mut Wait> {
         self.get_mut(id)?.phase.wait_mut()
     }

@@ -22,7 +22,7 @@ pub(crate) const PROGRAM: &str = "ferrite-pmixd";
 /// Default time after which an unanswering library counts as hung; a parameter may change it.
 const PATIENCE_MS: u64 = 30_000;
 
-/// How the library is run: program and patience.
+/// The way in which the library is run: program and patience.
 #[derive(Debug, Clone)]
 pub(crate) struct Runner {
     /// Path of the program.
