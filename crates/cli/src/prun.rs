@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use ferrite_client::{ClientLoop, Connection, Happening, Here, Source};
+use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
 use ferrite_types::{JobId, PictureFormat, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
@@ -125,8 +125,8 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
     watch.report(format!("submitted to the DVM {}", watch.client.dvm()));
     watch.client.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
     loop {
-        let happening = watch.client.next(None);
-        if let Some(code) = watch.on(happening) {
+        let event = watch.client.next(None);
+        if let Some(code) = watch.on(event) {
             return code;
         }
     }
@@ -149,20 +149,20 @@ struct Watch {
 
 impl Watch {
     /// Handles an event; returns the exit code when it was the last one.
-    fn on(&mut self, happening: Happening) -> Option<i32> {
-        match happening {
-            Happening::Message(message) => return self.on_message(message),
-            Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
-            Happening::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal }),
-            Happening::Input(data) => self.client.send(&ClientMessage::Stdin { id: ID, data }),
-            Happening::OutputBroken(Stream::Stdout, _) => {
+    fn on(&mut self, event: ClientEvent) -> Option<i32> {
+        match event {
+            ClientEvent::Message(message) => return self.on_message(message),
+            ClientEvent::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
+            ClientEvent::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal }),
+            ClientEvent::Input(data) => self.client.send(&ClientMessage::Stdin { id: ID, data }),
+            ClientEvent::OutputBroken(Stream::Stdout, _) => {
                 self.silent = true;
                 self.interrupts += 1;
                 self.client.send(&ClientMessage::Cancel { id: ID });
             }
             // Without standard error the job goes on.
-            Happening::OutputBroken(Stream::Stderr, _) | Happening::Timeout => {}
-            Happening::Gone(error) => {
+            ClientEvent::OutputBroken(Stream::Stderr, _) | ClientEvent::Timeout => {}
+            ClientEvent::Gone(error) => {
                 return Some(self.end(&frame::framed(self.name, &[&error.to_string(), error.next_step()]), REFUSED));
             }
         }

@@ -24,7 +24,7 @@ use crate::source::Source;
 
 /// An event for the client.
 #[derive(Debug)]
-pub enum Happening {
+pub enum ClientEvent {
     /// A message of the DVM.
     Message(DvmMessage),
     /// A requested signal came.
@@ -120,15 +120,15 @@ impl ClientLoop {
     }
 
     /// Waits for the next event, at most for the limit.
-    pub fn next(&mut self, limit: Option<Duration>) -> Happening {
+    pub fn next(&mut self, limit: Option<Duration>) -> ClientEvent {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
-            if let Some(happening) = self.at_hand() {
-                return happening;
+            if let Some(event) = self.at_hand() {
+                return event;
             }
             let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return Happening::Timeout;
+                return ClientEvent::Timeout;
             }
             self.wait(left);
         }
@@ -159,28 +159,28 @@ impl ClientLoop {
     }
 
     /// Returns an event that needs no waiting.
-    fn at_hand(&mut self) -> Option<Happening> {
+    fn at_hand(&mut self) -> Option<ClientEvent> {
         if !self.came.is_empty() {
-            return Some(Happening::Signal(self.came.remove(0)));
+            return Some(ClientEvent::Signal(self.came.remove(0)));
         }
         if let Some((stream, error)) = self.broken.pop() {
-            return Some(Happening::OutputBroken(stream, error));
+            return Some(ClientEvent::OutputBroken(stream, error));
         }
         if let Some(input) = self.take_input() {
-            return Some(Happening::Input(input));
+            return Some(ClientEvent::Input(input));
         }
         if self.is_writing() {
             return None;
         }
         match self.connection.frames.next_message() {
-            Ok(Some(message)) => Some(Happening::Message(message)),
+            Ok(Some(message)) => Some(ClientEvent::Message(message)),
             Ok(None) => self.closed.as_ref().map(|(kind, cause)| {
                 let cause = io::Error::new(*kind, cause.clone());
-                Happening::Gone(self.connection.lost(&cause))
+                ClientEvent::Gone(self.connection.lost(&cause))
             }),
             Err(cause) => {
                 let dvm = self.connection.dvm.clone();
-                Some(Happening::Gone(ConnectionError::Nonsense { dvm, cause }))
+                Some(ClientEvent::Gone(ConnectionError::Nonsense { dvm, cause }))
             }
         }
     }

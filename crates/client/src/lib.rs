@@ -15,7 +15,7 @@ mod signals;
 mod sink;
 mod source;
 
-pub use client_loop::{ClientLoop, Happening};
+pub use client_loop::{ClientEvent, ClientLoop};
 pub use connection::{Connection, ConnectionError};
 pub use find::{FindError, Here, connect, live};
 pub use frames::{FrameError, Frames};

@@ -11,7 +11,7 @@ use ferrite_wire::{Ticket, TicketError};
 use zeroize::Zeroize;
 
 use crate::engine::{self, Role, Setup};
-use crate::guard::{self, Ward};
+use crate::guard::{self, Guarded};
 use crate::launcher::stays_attached;
 use crate::secret::{self, Secret};
 use crate::session_dir::{self, SessionDir};
@@ -61,7 +61,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
     let base = session_dir::base(&ticket.params, session_dir::REMOTE_BASE);
     let session_dir = SessionDir::planned(&base.dir, session_dir::DAEMON_PREFIX, std::process::id());
     let tools = session_dir::for_tools(&base, &session_dir, session_dir::DAEMON_PREFIX);
-    let ward = Ward {
+    let guarded = Guarded {
         tool: "prted".to_owned(),
         dvm: ticket.dvm.clone(),
         session_dir: session_dir.path().to_owned(),
@@ -69,7 +69,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         silent: !detach.is_attached(),
         is_waited_for: false,
     };
-    let keeper = match guard::enter(&ward) {
+    let keeper = match guard::enter(&guarded) {
         Ok(keeper) => keeper,
         Err(error) => {
             detach.fail(&format!("cannot fork: {error}"));

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
 use crate::children::Processes;
-use crate::control::relay::{Doorkeeper, Relays};
+use crate::control::relay::{Relays, SocketOwner};
 use crate::control::{self, Control, Published};
 use crate::detach::Detach;
 use crate::extension::Extensions;
@@ -429,8 +429,8 @@ impl Engine {
             Ok((_, file)) => published.remember(file),
             Err(error) => tracing::warn!(%error, "the PMIx tools of this node cannot be let in"),
         }
-        let keeper = Doorkeeper { dvm, daemon: *rank, hostname, session_dir };
-        if let Err(error) = relays.listen(served, &keeper, published) {
+        let owner = SocketOwner { dvm, daemon: *rank, hostname, session_dir };
+        if let Err(error) = relays.listen(served, &owner, published) {
             tracing::warn!(%error, "the clients of this node cannot be let in");
         }
     }

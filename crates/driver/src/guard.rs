@@ -56,7 +56,7 @@ const MANAGER_LIMIT: Duration = Duration::from_secs(30);
 const ORDERLY_LIMIT: Duration = Duration::from_secs(3);
 
 /// The data that the guard needs before the fork.
-pub(crate) struct Ward {
+pub(crate) struct Guarded {
     /// The command's name, for messages.
     pub(crate) tool: String,
     /// Name of the DVM: part of the names of files that belong to it.
@@ -79,14 +79,14 @@ pub(crate) const GUARD_NAME: &CStr = c"ferrite-guard";
 ///
 /// # Errors
 /// When no process can be made.
-pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
+pub(crate) fn enter(guarded: &Guarded) -> io::Result<Keeper> {
     let (keeper, kept) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
     let watched = watched_signals();
     let before = block(&watched);
-    let post = Post { ward, watched, born: SystemTime::now(), _kept: kept };
+    let post = Post { guarded, watched, born: SystemTime::now(), _kept: kept };
     let mut front = None;
-    if ward.is_waited_for {
+    if guarded.is_waited_for {
         adopt_orphans()?;
         let (told, tell) = io::pipe()?;
         let own = rustix::process::getpid();
@@ -113,7 +113,7 @@ pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
             }
             follow(guard)?;
             adopt_orphans()?;
-            if !ward.is_waited_for {
+            if !guarded.is_waited_for {
                 rustix::process::setpgid(None, None)?;
             }
             set_mask(&before);
@@ -246,7 +246,7 @@ fn set_mask(set: &libc::sigset_t) {
 
 /// The data that a process needs to watch another one.
 struct Post<'a> {
-    ward: &'a Ward,
+    guarded: &'a Guarded,
     watched: libc::sigset_t,
     born: SystemTime,
     /// The guard's end of the [`Keeper`].
@@ -256,20 +256,20 @@ struct Post<'a> {
 impl Post<'_> {
     /// Runs as the guard until the child's end.
     fn guard(&self, child: Pid) -> ! {
-        if self.ward.is_waited_for {
+        if self.guarded.is_waited_for {
             // This comes after the fork: the child stays in the session of the terminal that it may read. It cannot
             // fail, because this process leads no group.
             let _ = rustix::process::setsid();
         }
         let _ = rustix::thread::set_name(GUARD_NAME);
-        let_go_of_stdio(self.ward.silent);
-        let status = self.wait_for_end(child, !self.ward.is_waited_for, reap_all);
+        let_go_of_stdio(self.guarded.silent);
+        let status = self.wait_for_end(child, !self.guarded.is_waited_for, reap_all);
         self.finish(status)
     }
 
     /// Runs as the front, the process that a shell waits for. The head tells its pid through the pipe.
     fn stand_in_front_of(&self, guard: Pid, mut told: io::PipeReader) -> ! {
-        let_go_of_stdio(self.ward.silent);
+        let_go_of_stdio(self.guarded.silent);
         // The children are reaped one by one: a head that dies with its guard must not be taken for an orphan.
         let alone = |child| ended(child).ok().flatten();
         let status = self.wait_for_end(guard, true, alone);
@@ -323,10 +323,10 @@ impl Post<'_> {
 
     /// Ends remaining processes, removes remaining files, and exits as the real process did.
     fn finish(&self, status: i32) -> ! {
-        let mut leftovers = Leftovers::new(self.ward, self.born);
+        let mut leftovers = Leftovers::new(self.guarded, self.born);
         sweep(&mut leftovers);
         // A head that has ended in order has given everything back, and its directory is gone.
-        if let Some(command) = extension::left_behind(&self.ward.session_dir) {
+        if let Some(command) = extension::left_behind(&self.guarded.session_dir) {
             end_manager_jobs(&command);
         }
         leftovers.remove();
@@ -336,7 +336,7 @@ impl Post<'_> {
         let signal = -status;
         let text = format!(
             "{} was killed by signal {signal}. Its processes on this node have been ended and its files removed.",
-            self.ward.tool
+            self.guarded.tool
         );
         crate::notice::print(&text);
         exit_now(128 + signal)

@@ -12,7 +12,7 @@ use ferrite_wire::control::Submission;
 
 use crate::detach::{self, Detach};
 use crate::engine::{self, Role, Serving, Setup};
-use crate::guard::{self, Ward};
+use crate::guard::{self, Guarded};
 use crate::secret::{self, Secret};
 use crate::session_dir::{self, SessionDir};
 use crate::{host_name, local_time, notice, start_log};
@@ -127,7 +127,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let session_dir = SessionDir::planned(&base.dir, prefix, pid);
     let tools =
         if run.serve.is_some() { session_dir::for_tools(&base, &session_dir, prefix) } else { session_dir.clone() };
-    let ward = Ward {
+    let guarded = Guarded {
         tool: run.tool.clone(),
         dvm: dvm.clone(),
         session_dir: session_dir.path().to_owned(),
@@ -135,7 +135,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         silent: detach.is_some(),
         is_waited_for: detach.is_none(),
     };
-    let keeper = guard::enter(&ward).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
+    let keeper = guard::enter(&guarded).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
     start_log(&run.params);
     secret::hide_memory();
     let key = Secret::random().map(Rc::new).map_err(|e| format!("no random key for the DVM: {e}"))?;

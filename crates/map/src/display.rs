@@ -8,7 +8,7 @@ mod xml;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ferrite_types::{AppPolicy, CpuSet, JobMap, NodeId, NodeRecord, Placement, Rank, Topology};
+use ferrite_types::{CpuSet, JobMap, NodeId, NodeRecord, Placement, PlacementTexts, Rank, Topology};
 
 pub use binding::{Numbers, binding, binding_by, devices};
 pub use xml::allocation as allocation_xml;
@@ -56,7 +56,7 @@ impl Shown<'_> {
         match map.policies.as_slice() {
             [_, _, ..] => self.app_lines(&mut text, "    "),
             one => {
-                let AppPolicy { map_by, rank_by, bind_to, .. } = one.first().cloned().unwrap_or_default();
+                let PlacementTexts { map_by, rank_by, bind_to, .. } = one.first().cloned().unwrap_or_default();
                 let _ =
                     writeln!(text, "    Mapping policy: {map_by}  Ranking policy: {rank_by} Binding policy: {bind_to}");
             }
@@ -95,7 +95,7 @@ impl Shown<'_> {
     /// Writes a line for each app, unless all were placed alike.
     fn app_lines(&self, text: &mut String, indent: &str) {
         for (app, policy) in self.map.policies.iter().enumerate() {
-            let AppPolicy { mapper, map_by, rank_by, bind_to, .. } = policy;
+            let PlacementTexts { mapper, map_by, rank_by, bind_to, .. } = policy;
             let _ = writeln!(
                 text,
                 "{indent}App {app}: Mapper: {mapper}  Mapping policy: {map_by}  Ranking policy: {rank_by}  Binding policy: {bind_to}"
@@ -114,7 +114,7 @@ impl Shown<'_> {
         format!("Cpu set: {cpu_set}  PPR: {ppr}  Cpus-per-rank: {cpus_per_rank}  Cpu Type: {cpu_type}")
     }
 
-    fn common(&self, value: impl Fn(&AppPolicy) -> Option<String>) -> String {
+    fn common(&self, value: impl Fn(&PlacementTexts) -> Option<String>) -> String {
         let mut values = self.map.policies.iter().map(value);
         let first = values.next().flatten();
         first.filter(|first| values.all(|other| other.as_ref() == Some(first))).unwrap_or_else(|| "N/A".to_owned())

@@ -1,7 +1,7 @@
 //! Resolves a request for placement to a placement policy: the field's defaults, conflicts, and the texts in a job map.
 //! Source: the documentation and the printed maps of the reference (5.0).
 
-use ferrite_types::{AppPolicy, BindTo, CpuKind, MapBy, MapRequest, ObjectKind, RankBy, Topology};
+use ferrite_types::{BindTo, CpuKind, MapBy, MapRequest, ObjectKind, PlacementTexts, RankBy, Topology};
 
 use crate::error::MapError;
 
@@ -130,8 +130,8 @@ impl PlacementPolicy {
     }
 
     /// Returns the policy's texts for the job map.
-    pub(crate) fn texts(&self) -> AppPolicy {
-        AppPolicy {
+    pub(crate) fn texts(&self) -> PlacementTexts {
+        PlacementTexts {
             mapper: self.mapper_text().to_owned(),
             map_by: self.map_text(),
             rank_by: self.rank_text(),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{job, nodes, placed};
 use ferrite_map::display::{Numbers, Shown, allocation_xml};
-use ferrite_types::{AppPolicy, CpuSet, Device, DeviceKind, DeviceVendor, JobMap, NodeRecord, Topology};
+use ferrite_types::{CpuSet, Device, DeviceKind, DeviceVendor, JobMap, NodeRecord, PlacementTexts, Topology};
 
 /// Two apps, each placed in its own way, on two nodes of 2 packages x 2 cores x 2 threads with two accelerators; one
 /// process is not bound and one was given a device.
@@ -15,14 +15,14 @@ fn mixed() -> (JobMap, Vec<NodeRecord>) {
     pool[1].slots_given = true;
     pool[1].aliases = vec!["10.0.0.1".to_owned()];
     let mut map = placed(&job(&[Some(2), Some(3)], "core", "", "core"), &pool).expect("there is room");
-    let policy = |mapper: &str, map_by: &str, rank_by: &str, bind_to: &str, hwthreads| AppPolicy {
+    let policy = |mapper: &str, map_by: &str, rank_by: &str, bind_to: &str, hwthreads| PlacementTexts {
         mapper: mapper.to_owned(),
         map_by: map_by.to_owned(),
         rank_by: rank_by.to_owned(),
         bind_to: bind_to.to_owned(),
         cpus_per_rank: Some(2),
         hwthreads,
-        ..AppPolicy::default()
+        ..PlacementTexts::default()
     };
     map.policies = vec![
         policy("round_robin", "BYNUMA:NOOVERSUBSCRIBE", "FILL", "NUMA", false),

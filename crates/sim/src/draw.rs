@@ -102,7 +102,7 @@ impl Scenario {
             let crowded = self.persistent && !patient && capacity < 6;
             let expect = if crowded { Expect::Anything } else { expect };
             let mut spec = job(np, &program);
-            let expect = if np > 1 && rng.permille(250) { odd_one_out(rng, &mut spec, expect) } else { expect };
+            let expect = if np > 1 && rng.permille(250) { split_one_off(rng, &mut spec, expect) } else { expect };
             spec.map.by = rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node)]).clone();
             spec.output.raw = rng.permille(200);
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
@@ -180,7 +180,7 @@ impl Scenario {
 }
 
 /// Splits one process off into an app of its own with another program, so that sometimes one process alone fails.
-fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
+fn split_one_off(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
     let (program, odd) = draw_program(rng, 1);
     let mut other = job(1, &program).apps;
     // All programs of a job must call the same fences; otherwise they wait for each other for ever.

@@ -38,7 +38,7 @@ pub struct Placement {
 
 /// The placement policies of an app, in the field's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AppPolicy {
+pub struct PlacementTexts {
     /// The mapper: `round_robin`, `ppr`, `seq`, `rank_file`.
     pub mapper: String,
     /// Mapping policy, e.g. `BYCORE:NOOVERSUBSCRIBE`.
@@ -68,7 +68,7 @@ pub struct JobMap {
     /// One entry per rank.
     pub procs: Vec<Placement>,
     /// One for the whole job, or one for each app.
-    pub policies: Vec<AppPolicy>,
+    pub policies: Vec<PlacementTexts>,
     /// True when more processes than slots were permitted.
     pub oversubscribe: bool,
     /// Slots of the allocation at the time of the mapping.
@@ -83,7 +83,7 @@ impl JobMap {
 
     /// The policies of an app; `None` for a map without any.
     #[must_use]
-    pub fn policy(&self, app: u16) -> Option<&AppPolicy> {
+    pub fn policy(&self, app: u16) -> Option<&PlacementTexts> {
         self.policies.get(usize::from(app)).or_else(|| self.policies.first())
     }
 

@@ -19,7 +19,7 @@ pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};
-pub use jobmap::{AppPolicy, JobMap, JobNode, Placement};
+pub use jobmap::{JobMap, JobNode, Placement, PlacementTexts};
 pub use node::{HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};
 pub use placement::{
     BindTo, CpuChoice, CpuKind, CpuPart, DeviceKind, DeviceRequest, DeviceWanted, MapBy, MapRequest, PeList, RankBy,

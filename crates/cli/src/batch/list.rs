@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrite_client::{ClientLoop, Happening};
+use ferrite_client::{ClientEvent, ClientLoop};
 use ferrite_types::JobId;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, Request, Submission};
@@ -116,8 +116,8 @@ impl<'a> List<'a> {
             if self.screen.is_due() {
                 self.screen.draw(&self.progress.line(self.open.len()));
             }
-            let happening = self.screen.next();
-            if let Some(code) = self.on(happening) {
+            let event = self.screen.next();
+            if let Some(code) = self.on(event) {
                 return code;
             }
         }
@@ -222,24 +222,24 @@ impl<'a> List<'a> {
         self.count(false);
     }
 
-    fn on(&mut self, happening: Happening) -> Option<i32> {
-        match happening {
-            Happening::Message(message) => self.on_message(message),
-            Happening::Input(data) => self.feed.push(&data),
-            Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
-            Happening::Signal(signal) => {
+    fn on(&mut self, event: ClientEvent) -> Option<i32> {
+        match event {
+            ClientEvent::Message(message) => self.on_message(message),
+            ClientEvent::Input(data) => self.feed.push(&data),
+            ClientEvent::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
+            ClientEvent::Signal(signal) => {
                 for id in self.open.keys() {
                     self.screen.client.send(&ClientMessage::Signal { id: *id, signal });
                 }
             }
-            Happening::OutputBroken(Stream::Stdout, _) => {
+            ClientEvent::OutputBroken(Stream::Stdout, _) => {
                 self.screen.hide_bar();
                 self.interrupts += 1;
                 self.cancel_all();
             }
-            Happening::OutputBroken(Stream::Stderr, _) => self.screen.hide_bar(),
-            Happening::Timeout => {}
-            Happening::Gone(error) => return Some(self.gone(&error.to_string(), error.next_step())),
+            ClientEvent::OutputBroken(Stream::Stderr, _) => self.screen.hide_bar(),
+            ClientEvent::Timeout => {}
+            ClientEvent::Gone(error) => return Some(self.gone(&error.to_string(), error.next_step())),
         }
         None
     }

@@ -4,7 +4,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use ferrite_client::{ClientLoop, Happening};
+use ferrite_client::{ClientEvent, ClientLoop};
 use ferrite_wire::Stream;
 
 /// Interval between two pictures of the bar.
@@ -32,7 +32,7 @@ impl Screen {
     }
 
     /// Returns the next event, or a timeout when the bar must be drawn.
-    pub(super) fn next(&mut self) -> Happening {
+    pub(super) fn next(&mut self) -> ClientEvent {
         let left = FRAME.saturating_sub(self.last.elapsed());
         self.client.next(self.wanted.then_some(left))
     }

@@ -1,6 +1,6 @@
 //! The DVM that `pdvm` talks to, with one function for each request.
 
-use ferrite_client::{ClientLoop, Connection, Happening, Here, Source};
+use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
 use ferrite_types::JobId;
 use ferrite_wire::control::{
     ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request, SessionStatus,
@@ -130,19 +130,19 @@ pub(crate) fn ends_of_a_wait() -> [i32; 3] {
 }
 
 /// A connection for requests whose answer takes time. A signal ends the wait, and not what the DVM does.
-pub(crate) struct Patient {
+pub(crate) struct WaitingDvm {
     client: ClientLoop,
     asked: u32,
 }
 
-impl Patient {
+impl WaitingDvm {
     /// Takes over the connection.
     ///
     /// # Errors
     /// There are no more descriptors.
-    pub(crate) fn of(dvm: Dvm) -> Result<Patient, Failure> {
+    pub(crate) fn of(dvm: Dvm) -> Result<WaitingDvm, Failure> {
         let client = ClientLoop::new(dvm.into_connection(), Source::empty(), &ends_of_a_wait());
-        Ok(Patient { client: client.map_err(Failure::Machine)?, asked: 0 })
+        Ok(WaitingDvm { client: client.map_err(Failure::Machine)?, asked: 0 })
     }
 
     /// Asks, and waits for the reply.
@@ -155,12 +155,12 @@ impl Patient {
         self.client.send(&ClientMessage::Open { id, request });
         loop {
             match self.client.next(None) {
-                Happening::Message(DvmMessage::Reply { id: of, reply: Reply::Refused(text) }) if of == id => {
+                ClientEvent::Message(DvmMessage::Reply { id: of, reply: Reply::Refused(text) }) if of == id => {
                     return Err(Failure::Refused(text));
                 }
-                Happening::Message(DvmMessage::Reply { id: of, reply }) if of == id => return Ok(reply),
-                Happening::Signal(signal) => return Err(Failure::Interrupted(signal)),
-                Happening::Gone(error) => return Err(error.into()),
+                ClientEvent::Message(DvmMessage::Reply { id: of, reply }) if of == id => return Ok(reply),
+                ClientEvent::Signal(signal) => return Err(Failure::Interrupted(signal)),
+                ClientEvent::Gone(error) => return Err(error.into()),
                 // Other messages belong to no request of this client.
                 _ => {}
             }

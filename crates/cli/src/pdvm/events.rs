@@ -1,7 +1,7 @@
 //! `pdvm events`: the steps of jobs, one a line. With `--follow` it prints them as they happen, until the DVM ends or
 //! the user presses Ctrl-C. It prints how many were lost because this reader was too slow.
 
-use ferrite_client::{ClientLoop, ConnectionError, Happening, Source};
+use ferrite_client::{ClientEvent, ClientLoop, ConnectionError, Source};
 use ferrite_types::{CampaignStep, JobId};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Event, EventKind, JobDetail};
@@ -53,21 +53,21 @@ pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
     client.send(&ClientMessage::Follow { id: FOLLOW });
     loop {
         match client.next(None) {
-            Happening::Message(DvmMessage::Event { event, .. }) => {
+            ClientEvent::Message(DvmMessage::Event { event, .. }) => {
                 client.write(Stream::Stdout, line(&event, json).as_bytes());
             }
-            Happening::Message(DvmMessage::EventsLost { count, .. }) => {
+            ClientEvent::Message(DvmMessage::EventsLost { count, .. }) => {
                 client.write(Stream::Stdout, lost(count, json).as_bytes());
             }
             // A signal is the ordinary end.
-            Happening::Signal(_) => return Ok(()),
-            Happening::OutputBroken(Stream::Stdout, error) => return broken(error),
-            Happening::Gone(ConnectionError::Lost { dvm, .. }) => {
+            ClientEvent::Signal(_) => return Ok(()),
+            ClientEvent::OutputBroken(Stream::Stdout, error) => return broken(error),
+            ClientEvent::Gone(ConnectionError::Lost { dvm, .. }) => {
                 client.finish();
                 frame::print(&format!("{NAME}: the DVM {dvm} has ended\n"));
                 return Ok(());
             }
-            Happening::Gone(error) => return Err(error.into()),
+            ClientEvent::Gone(error) => return Err(error.into()),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use ferrite_types::CampaignKind;
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
 
-use super::dvm::{Dvm, Patient};
+use super::dvm::{Dvm, WaitingDvm};
 use super::failure::Failure;
 use super::json;
 use super::moment::Moment;
@@ -17,7 +17,7 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, pushed: bool, json: bool)
         ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => CampaignKind::Shrink,
     };
     let reserves = matches!(&request, ResizeRequest::Grow(grow) if grow.terms.reserve);
-    let mut dvm = Patient::of(dvm)?;
+    let mut dvm = WaitingDvm::of(dvm)?;
     let request = Box::new(request);
     let request = if pushed { Request::Push(request) } else { Request::Resize(request) };
     let resize = match dvm.ask(request)? {

@@ -72,7 +72,7 @@ struct End {
 }
 
 /// The daemon whose control socket clients use.
-pub(crate) struct Doorkeeper<'a> {
+pub(crate) struct SocketOwner<'a> {
     pub(crate) dvm: &'a str,
     pub(crate) daemon: DaemonRank,
     pub(crate) hostname: &'a str,
@@ -96,15 +96,15 @@ impl Relays {
     ///
     /// # Errors
     /// When the socket or the contact file cannot be made.
-    pub(crate) fn listen(&self, served: Served, keeper: &Doorkeeper, published: &mut Published) -> io::Result<()> {
-        let (listener, path) = bind(keeper.session_dir)?;
-        let lines = self.lines(keeper.daemon);
+    pub(crate) fn listen(&self, served: Served, owner: &SocketOwner, published: &mut Published) -> io::Result<()> {
+        let (listener, path) = bind(owner.session_dir)?;
+        let lines = self.lines(owner.daemon);
         spawn_local(accept(listener, lines));
         let contact = DvmContact {
-            dvm: keeper.dvm.to_owned(),
+            dvm: owner.dvm.to_owned(),
             endpoints: Vec::new(),
             pid: served.pid,
-            host: keeper.hostname.to_owned(),
+            host: owner.hostname.to_owned(),
             head: Some(served.host),
             started_s: served.started_s,
             batch: served.batch,
@@ -114,7 +114,7 @@ impl Relays {
             remote: None,
             key: None,
         };
-        published.contact(&contact, keeper.session_dir.dir()?, None)
+        published.contact(&contact, owner.session_dir.dir()?, None)
     }
 
     /// Carries out the machine's effect for one client.

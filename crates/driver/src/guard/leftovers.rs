@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::Pid;
 
-use super::{GUARD_NAME, Ward};
+use super::{GUARD_NAME, Guarded};
 
 const SHM: &str = "/dev/shm";
 
@@ -38,9 +38,9 @@ pub(super) struct Leftovers {
 }
 
 impl Leftovers {
-    pub(super) fn new(ward: &Ward, born: SystemTime) -> Leftovers {
-        let directories = [ward.session_dir.clone(), ward.tools.clone()];
-        Leftovers { directories, dvm: ward.dvm.clone(), born, mapped: BTreeSet::new() }
+    pub(super) fn new(guarded: &Guarded, born: SystemTime) -> Leftovers {
+        let directories = [guarded.session_dir.clone(), guarded.tools.clone()];
+        Leftovers { directories, dvm: guarded.dvm.clone(), born, mapped: BTreeSet::new() }
     }
 
     /// Notes the mappings of a process. Call this before the process is killed.

@@ -26,7 +26,7 @@ fn guarded_in_background(script: &str, dir: &Path) -> Pid {
 }
 
 fn forked(script: &str, dir: &Path, is_waited_for: bool) -> Pid {
-    let ward = Ward {
+    let guarded = Guarded {
         tool: "prterun".to_owned(),
         dvm: format!("guard-test-{}", dir.file_name().unwrap().to_string_lossy()),
         session_dir: dir.join("session"),
@@ -35,12 +35,12 @@ fn forked(script: &str, dir: &Path, is_waited_for: bool) -> Pid {
         is_waited_for,
     };
     let mut command = shell(script);
-    command.current_dir(dir).env("DVM", &ward.dvm);
+    command.current_dir(dir).env("DVM", &guarded.dvm);
     match fork().unwrap() {
         Some(first) => first,
         None => {
             let apart = if is_waited_for { setpgid(None, None) } else { setsid().map(|_| ()) };
-            if apart.is_ok() && enter(&ward).is_ok() {
+            if apart.is_ok() && enter(&guarded).is_ok() {
                 let _ = command.exec();
             }
             exit_now(99)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ferrite_types::{AppPolicy, JobId, Rank};
+use ferrite_types::{JobId, PlacementTexts, Rank};
 
 use super::{Node, Shown, by_node, devices};
 
@@ -26,7 +26,7 @@ impl Shown<'_> {
                 let _ = writeln!(text, "{}", self.processors());
             }
             one => {
-                let AppPolicy { mapper, map_by, rank_by, bind_to, .. } = one.first().cloned().unwrap_or_default();
+                let PlacementTexts { mapper, map_by, rank_by, bind_to, .. } = one.first().cloned().unwrap_or_default();
                 let _ = writeln!(
                     text,
                     "Mapper: {mapper}  Mapping policy: {map_by}  Ranking policy: {rank_by}\nBinding policy: {bind_to}  {}",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ferrite_types::{AppPolicy, CpuSet, JobMap, Placement, Rank, Topology};
+use ferrite_types::{CpuSet, JobMap, Placement, PlacementTexts, Rank, Topology};
 
 use super::Subject;
 use super::names::{hosts, ranges};
@@ -32,7 +32,7 @@ pub(super) struct Scene<'a> {
 pub(super) struct App {
     pub(super) program: String,
     pub(super) ranks: usize,
-    pub(super) policy: AppPolicy,
+    pub(super) policy: PlacementTexts,
 }
 
 /// Nodes that are equal and have equally bound processes.

@@ -8,7 +8,7 @@ mod style;
 
 use std::fmt::Write as _;
 
-use ferrite_types::AppPolicy;
+use ferrite_types::PlacementTexts;
 
 use super::Subject;
 use super::names::{hosts, ranges};
@@ -77,7 +77,7 @@ fn head(scene: &Scene<'_>, width: u32) -> Option<Block> {
 }
 
 /// Returns the policies of an app, such as `mapped BYCORE · ranked FILL · bound CORE`.
-fn placed(policy: &AppPolicy) -> String {
+fn placed(policy: &PlacementTexts) -> String {
     let how = [("mapped", &policy.map_by), ("ranked", &policy.rank_by), ("bound", &policy.bind_to)];
     let said = how.iter().filter(|(_, by)| !by.is_empty()).map(|(word, by)| format!("{word} {by}"));
     said.collect::<Vec<_>>().join(" · ")

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use super::column::{Column, Malformed};
 use super::names::{Names, Palette};
-use super::{AppPolicy, JobMap, JobNode, Placement};
+use super::{JobMap, JobNode, Placement, PlacementTexts};
 use crate::{CpuSet, DaemonRank, LocalRank, NodeId};
 
 #[derive(Serialize, Deserialize)]
@@ -23,7 +23,7 @@ struct Packed {
     binding: Column,
     device_lists: Vec<Vec<u16>>,
     devices: Column,
-    policies: Vec<AppPolicy>,
+    policies: Vec<PlacementTexts>,
     oversubscribe: bool,
     total_slots: u32,
 }
