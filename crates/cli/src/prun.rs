@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
-use ferrite_types::{JobId, PictureFormat, StdinTarget};
+use ferrite_types::{JobId, PictureFormat, Signal, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
 
@@ -153,7 +153,7 @@ impl Watch {
         match event {
             ClientEvent::Message(message) => return self.on_message(message),
             ClientEvent::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
-            ClientEvent::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal }),
+            ClientEvent::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal: Signal(signal) }),
             ClientEvent::Input(data) => self.client.send(&ClientMessage::Stdin { id: ID, data }),
             ClientEvent::OutputBroken(Stream::Stdout, _) => {
                 self.silent = true;

@@ -184,7 +184,10 @@ fn the_first_interrupt_cancels_the_second_explains_and_the_third_leaves() {
     let dvm = fake.play(move |client| {
         let (id, _) = client.submission();
         client.output(id, Stream::Stdout, "ready\n");
-        assert_eq!(client.hear(), Some(ClientMessage::Signal { id, signal: Signal::USR1.as_raw() }));
+        assert_eq!(
+            client.hear(),
+            Some(ClientMessage::Signal { id, signal: ferrite_types::Signal(Signal::USR1.as_raw()) })
+        );
         step.send(()).unwrap();
         assert_eq!(client.hear(), Some(ClientMessage::Cancel { id }));
         step.send(()).unwrap();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ferrite_rm::{GiveBack, LaunchCommand, NodeAsk};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
-    PictureFormat, PmixStatus, ProcId, ProcState, Rank, Timestamp,
+    PictureFormat, PmixStatus, ProcId, ProcState, Rank, Signal, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{
@@ -80,8 +80,8 @@ pub enum Effect {
     Signal {
         /// The process to signal.
         proc: ProcId,
-        /// Signal number.
-        signal: i32,
+        /// The signal.
+        signal: Signal,
     },
     /// Reads once from an output stream. `Output` or `OutputClosed` answers.
     ReadOutput {

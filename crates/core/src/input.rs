@@ -1,7 +1,9 @@
 //! Inputs: all events that reach a daemon (or the head), as data. The driver and the simulator make them.
 
 use bytes::Bytes;
-use ferrite_types::{CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, ProcId, Rank};
+use ferrite_types::{
+    CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, ProcId, Rank, Signal,
+};
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
 
@@ -160,13 +162,13 @@ pub enum HeadInput {
     SignalSubmitted {
         /// The submission of the job.
         request: RequestId,
-        /// Signal number.
-        signal: i32,
+        /// The signal.
+        signal: Signal,
     },
     /// The user presses Ctrl-C: the first ends in order, the second warns, the third ends at once.
     Interrupt,
     /// The user sends a signal to the processes of every job.
-    ForwardSignal(i32),
+    ForwardSignal(Signal),
     /// The submitter's standard input has data; empty data mean its end. Answers one [`crate::Effect::ReadStdin`].
     Stdin {
         /// The submission whose input it is.

@@ -214,7 +214,7 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
     assert!(refusal(dvm.reply(3)).contains("no job 7"));
     dvm.submit(4, Submission::of(job("a", 1)));
     dvm.exit_job(1);
-    dvm.ask(5, Request::Signal { job: JobId(1), signal: 10 });
+    dvm.ask(5, Request::Signal { job: JobId(1), signal: Signal(10) });
     assert_eq!(refusal(dvm.reply(5)), "Job 1 is over.");
 }
 

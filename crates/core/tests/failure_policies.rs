@@ -151,7 +151,7 @@ fn an_abort_of_the_job_ends_it_and_one_of_the_caller_is_a_failure_of_the_caller(
 
     let mut dvm = cluster(2, 4, told());
     dvm.abort(3, 42, AbortScope::Caller);
-    assert_eq!(dvm.signals, [(proc(3), 9)]);
+    assert_eq!(dvm.signals, [(proc(3), ferrite_types::Signal::KILL)]);
     assert_eq!(events(&dvm), [0, 1].map(|at| (at, 3, ProcState::CalledAbort, Some(42))));
     dvm.exit_all();
     assert_eq!(dvm.exit_code(), 42);

@@ -148,8 +148,8 @@ fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
     assert_eq!((places(&dvm, 2), places(&dvm, 3)), (vec![], vec![0]));
     control(&mut dvm, 6, SessionChoice::Id(SessionId(1)), SessionDirective::Resume);
     assert_eq!(places(&dvm, 2), [1]);
-    let signals: Vec<i32> = dvm.signals.iter().filter(|(proc, _)| proc.job == JobId(1)).map(|(_, s)| *s).collect();
-    assert_eq!(signals, [19, 18]);
+    let signals: Vec<Signal> = dvm.signals.iter().filter(|(proc, _)| proc.job == JobId(1)).map(|(_, s)| *s).collect();
+    assert_eq!(signals, [Signal::STOP, Signal::CONT]);
 }
 
 /// What the end of a session means (spec S22).

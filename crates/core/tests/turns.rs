@@ -39,7 +39,7 @@ fn status(outcome: &ResizeOutcome) -> PmixStatus {
     match outcome {
         ResizeOutcome::Refused { status, .. } | ResizeOutcome::Failed { status, .. } => *status,
         ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => {
-            PmixStatus(0)
+            panic!("it is no failure: {outcome:?}")
         }
     }
 }

@@ -353,7 +353,7 @@ impl Engine {
                 let (env, fds) = self.pmix.child_env(proc);
                 self.processes.spawn(proc, *request, env, fds);
             }
-            Effect::Signal { proc, signal } => self.processes.signal(proc, signal),
+            Effect::Signal { proc, signal } => self.processes.signal(proc, signal.0),
             Effect::ReadOutput { proc, stream, limit } => self.processes.read_output(proc, stream, limit),
             Effect::CheckOutput { proc, stream } => self.processes.check_output(proc, stream),
             Effect::WriteStdin { proc, data } => self.processes.write_stdin(proc, data),

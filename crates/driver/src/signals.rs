@@ -81,7 +81,7 @@ pub(crate) fn watch_head(inbox: &Inbox, forward: &[i32]) -> io::Result<()> {
     watch(libc::SIGINT, inbox, |_| Input::Head(HeadInput::Interrupt))?;
     watch_end(inbox)?;
     for number in forward {
-        watch(*number, inbox, |n| Input::Head(HeadInput::ForwardSignal(n)))?;
+        watch(*number, inbox, |n| Input::Head(HeadInput::ForwardSignal(ferrite_types::Signal(n))))?;
     }
     // Access to the terminal from the background has to fail, and not stop the whole DVM.
     guard::ignore(libc::SIGTTIN);

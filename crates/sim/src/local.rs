@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
-use ferrite_types::{DaemonRank, ExitStatus, ProcId};
+use ferrite_types::{DaemonRank, ExitStatus, ProcId, Signal};
 use ferrite_wire::{Members, Stream};
 
 use crate::event::Event;
@@ -194,13 +194,13 @@ impl World {
         }
     }
 
-    pub(crate) fn signal(&mut self, rank: DaemonRank, proc: ProcId, signal: i32) {
+    pub(crate) fn signal(&mut self, rank: DaemonRank, proc: ProcId, signal: Signal) {
         if let Some(status) = self.process(rank, proc).filter(|p| !p.unborn).and_then(|p| p.end_by(signal)) {
             self.end_process(rank, proc, status);
         }
         // The whole process group gets the signal; only the process itself may ignore it.
         let group = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc));
-        if group.is_some_and(|p| p.ended.is_some() && (signal == 9 || signal == 15)) {
+        if group.is_some_and(|p| p.ended.is_some() && [Signal::KILL, Signal::TERM].contains(&signal)) {
             self.orphan_ends(rank, proc);
         }
     }

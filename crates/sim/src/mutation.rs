@@ -10,7 +10,7 @@ pub(crate) mod waits;
 
 use bytes::Bytes;
 use ferrite_core::{Effect, PmixEffect, Sink, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState};
+use ferrite_types::{DaemonRank, JobId, JobState, Signal};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message, Stream};
 use serde::{Deserialize, Serialize};
@@ -436,7 +436,7 @@ impl Mutation {
                 }
             }
             Mutation::HastyExit => {
-                if !head && wanted.iter().any(|e| matches!(e, Effect::Signal { signal: 9, .. })) {
+                if !head && wanted.iter().any(|e| matches!(e, Effect::Signal { signal: Signal::KILL, .. })) {
                     wanted.clear();
                     wanted.push(Effect::Exit { code: 0 });
                 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use ferrite_core::SpawnRequest;
-use ferrite_types::{ExitStatus, ProcId};
+use ferrite_types::{ExitStatus, ProcId, Signal};
 use ferrite_wire::{DataRange, Persistence, StartError, StartErrorKind, Stream};
 
 use crate::pmix::Meeting;
@@ -175,10 +175,10 @@ impl Process {
 
     /// Returns the exit status of the process after a signal; `None` when it goes on.
     #[must_use]
-    pub fn end_by(&self, signal: i32) -> Option<ExitStatus> {
+    pub fn end_by(&self, signal: Signal) -> Option<ExitStatus> {
         const HARMLESS: [i32; 6] = [0, 17, 18, 19, 20, 28];
-        let deadly = signal == 9 || !(self.deaf || HARMLESS.contains(&signal));
-        deadly.then_some(ExitStatus::Signaled(signal as u8))
+        let deadly = signal == Signal::KILL || !(self.deaf || HARMLESS.contains(&signal.0));
+        deadly.then_some(ExitStatus::Signaled(signal.0 as u8))
     }
 }
 
@@ -314,10 +314,10 @@ mod tests {
 
     #[test]
     fn a_deaf_process_ends_by_sigkill_only() {
-        assert_eq!(start("deaf").unwrap().end_by(15), None);
-        assert_eq!(start("deaf").unwrap().end_by(9), Some(ExitStatus::Signaled(9)));
-        assert_eq!(start("x").unwrap().end_by(15), Some(ExitStatus::Signaled(15)));
-        assert_eq!(start("x").unwrap().end_by(18), None);
+        assert_eq!(start("deaf").unwrap().end_by(Signal::TERM), None);
+        assert_eq!(start("deaf").unwrap().end_by(Signal::KILL), Some(ExitStatus::Signaled(9)));
+        assert_eq!(start("x").unwrap().end_by(Signal::TERM), Some(ExitStatus::Signaled(15)));
+        assert_eq!(start("x").unwrap().end_by(Signal::CONT), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Scenarios about sessions: reserved nodes, time limits, inheritance, jobs that name their session, orders for
 //! sessions, and cancelled requests. They extend an elastic scenario without changing its draws.
 
-use ferrite_types::{JobId, SessionId};
+use ferrite_types::{JobId, SessionId, Signal};
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
 use ferrite_wire::{CancelRequest, GrowRequest, Inheritance, ResizeRequest, SessionTerms};
 
@@ -66,7 +66,7 @@ impl Scenario {
             let directive = match rng.between(0, 9) {
                 0..=2 => SessionDirective::Pause,
                 3 => SessionDirective::Resume,
-                4 => SessionDirective::Signal(*rng.pick(&[10, 15])),
+                4 => SessionDirective::Signal(Signal(*rng.pick(&[10, 15]))),
                 5 | 6 => SessionDirective::Terminate,
                 7 => SessionDirective::Extend { seconds: rng.between(1, MOST_ADDED_S) as u32 },
                 8 => SessionDirective::Separate,

@@ -10,6 +10,7 @@ mod placement;
 pub mod pmix_status;
 mod printable;
 mod rankset;
+mod signal;
 mod state;
 mod status;
 mod time;
@@ -28,6 +29,7 @@ pub use placement::{
 pub use pmix_status::PmixStatus;
 pub use printable::{printable, printable_line};
 pub use rankset::RankSet;
+pub use signal::Signal;
 pub use state::{JobFailure, JobState, ProcState};
 pub use status::ExitStatus;
 pub use time::{Duration, Timestamp};

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, PmixStatus,
-    ProcId, ProcState, Rank, SessionId, StdinTarget,
+    ProcId, ProcState, Rank, SessionId, Signal, StdinTarget,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -87,8 +87,8 @@ pub enum ClientMessage {
     Signal {
         /// The number of the submission.
         id: u32,
-        /// Signal number.
-        signal: i32,
+        /// The signal.
+        signal: Signal,
     },
     /// Subscribes to every step of every job; the events carry this number.
     Follow {
@@ -122,8 +122,8 @@ pub enum Request {
     Signal {
         /// The job.
         job: JobId,
-        /// Signal number.
-        signal: i32,
+        /// The signal.
+        signal: Signal,
     },
     /// Asks for more or fewer nodes; answered by [`Reply::Resize`].
     Resize(Box<ResizeRequest>),
@@ -196,7 +196,7 @@ pub enum SessionDirective {
     /// Resumes its processes and jobs.
     Resume,
     /// Signals its processes.
-    Signal(i32),
+    Signal(Signal),
     /// Ends its jobs and the sessions that depend on it; the nodes that it has brought leave the DVM.
     Terminate,
     /// Extends its time limit.

@@ -1,7 +1,7 @@
 //! Messages between the machines, by addressee: the head, a daemon, or all daemons when the tree changes.
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, RankSet};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, RankSet, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -227,8 +227,8 @@ pub enum DaemonMessage {
     Signal {
         /// The job.
         job: JobId,
-        /// Signal number.
-        signal: i32,
+        /// The signal.
+        signal: Signal,
     },
     /// Head to hosting daemons: they end these processes, as failures of their own in a job that goes on.
     AbortProcs {

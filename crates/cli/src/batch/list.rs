@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_client::{ClientEvent, ClientLoop};
-use ferrite_types::JobId;
+use ferrite_types::{JobId, Signal};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, Request, Submission};
 
@@ -229,7 +229,7 @@ impl<'a> List<'a> {
             ClientEvent::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
             ClientEvent::Signal(signal) => {
                 for id in self.open.keys() {
-                    self.screen.client.send(&ClientMessage::Signal { id: *id, signal });
+                    self.screen.client.send(&ClientMessage::Signal { id: *id, signal: Signal(signal) });
                 }
             }
             ClientEvent::OutputBroken(Stream::Stdout, _) => {

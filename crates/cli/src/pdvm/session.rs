@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ferrite_types::SessionId;
+use ferrite_types::{SessionId, Signal};
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective, SessionStatus};
 
 use ferrite_wire::{GrowRequest, SessionTerms};
@@ -97,7 +97,7 @@ pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, Failure> {
         SessionVerb::Instantiate(plan) => return instantiation(plan).map(Some),
         SessionVerb::Pause(name) => (name, SessionDirective::Pause),
         SessionVerb::Resume(name) => (name, SessionDirective::Resume),
-        SessionVerb::Signal(SessionSignal { signal, name }) => (name, SessionDirective::Signal(signal)),
+        SessionVerb::Signal(SessionSignal { signal, name }) => (name, SessionDirective::Signal(Signal(signal))),
         SessionVerb::Extend(SessionExtension { seconds, name }) => (name, SessionDirective::Extend { seconds }),
         SessionVerb::Separate(name) => (name, SessionDirective::Separate),
         SessionVerb::Terminate(name) => (name, SessionDirective::Terminate),
@@ -180,7 +180,7 @@ fn confirm(Order { session, directive }: &Order) -> String {
         }
         SessionDirective::Resume => format!("Resumed: {session}.\n"),
         SessionDirective::Signal(number) => {
-            format!("Signal {} goes to the processes of {session}.\n", signal::told(*number))
+            format!("Signal {} goes to the processes of {session}.\n", signal::told(number.0))
         }
         SessionDirective::Terminate => {
             format!("Ending: {session}, with its jobs. The nodes that it has brought leave the DVM.\n")
@@ -195,7 +195,7 @@ fn confirm(Order { session, directive }: &Order) -> String {
 fn order_to_json(Order { session, directive }: &Order, moment: &Moment) -> String {
     let mut body = SessionOrdered::of(session, word(directive));
     match directive {
-        SessionDirective::Signal(signal) => body.signal = Some(*signal),
+        SessionDirective::Signal(signal) => body.signal = Some(signal.0),
         SessionDirective::Extend { seconds } => body.seconds = Some(*seconds),
         SessionDirective::Instantiate(_)
         | SessionDirective::Pause
@@ -229,7 +229,7 @@ mod tests {
         let orders = [
             Order { session: SessionChoice::Id(SessionId(3)), directive: SessionDirective::Pause },
             Order { session: SessionChoice::Ref("weekend".to_owned()), directive: SessionDirective::Resume },
-            to(SessionDirective::Signal(10)),
+            to(SessionDirective::Signal(Signal(10))),
             to(SessionDirective::Extend { seconds: 60 }),
             to(SessionDirective::Separate),
             to(SessionDirective::Terminate),

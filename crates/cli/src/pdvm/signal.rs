@@ -60,7 +60,7 @@ pub(super) fn parse_signal(text: &str) -> Result<i32, String> {
 
 pub(super) fn answer(dvm: &mut Dvm, name: &JobName, signal: i32, json: bool) -> Result<String, Failure> {
     let job = dvm.number_of(name)?;
-    dvm.order(Request::Signal { job, signal })?;
+    dvm.order(Request::Signal { job, signal: ferrite_types::Signal(signal) })?;
     if !json {
         return Ok(render(job, signal));
     }

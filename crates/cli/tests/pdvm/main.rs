@@ -59,7 +59,7 @@ fn orders_reach_the_dvm_by_number_and_by_namespace() {
     let fake = Fake::new();
     run(pdvm(&fake).args(["kill", "7"]));
     run(pdvm(&fake).args(["signal", &format!("{}@8", fake.name()), "15"]));
-    let wanted = [Request::Kill(JobId(7)), Request::Signal { job: JobId(8), signal: 15 }];
+    let wanted = [Request::Kill(JobId(7)), Request::Signal { job: JobId(8), signal: ferrite_types::Signal::TERM }];
     assert_eq!(fake.asked(), wanted);
     let (code, _, err) = told(&run(pdvm(&fake).args(["kill", "another@7"])));
     assert_eq!(code, Some(1));

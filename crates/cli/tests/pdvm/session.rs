@@ -25,7 +25,7 @@ fn orders_reach_the_dvm_for_the_session_that_was_named() {
     let wanted = [
         (SessionChoice::Id(SessionId(3)), SessionDirective::Pause),
         (by_alloc(), SessionDirective::Resume),
-        (SessionChoice::Ref("weekend".to_owned()), SessionDirective::Signal(10)),
+        (SessionChoice::Ref("weekend".to_owned()), SessionDirective::Signal(ferrite_types::Signal(10))),
         (by_alloc(), SessionDirective::Extend { seconds: 60 }),
         (by_alloc(), SessionDirective::Separate),
         (SessionChoice::Id(SessionId(3)), SessionDirective::Terminate),

@@ -1,7 +1,7 @@
 //! The kill sequence of a job on this node: SIGCONT and SIGTERM, then SIGKILL, then the end of the wait for pipes,
 //! which an escaped grandchild may hold open.
 
-use ferrite_types::JobId;
+use ferrite_types::{JobId, Signal};
 
 use super::job::LocalJob;
 use super::{Daemon, after};
@@ -22,10 +22,6 @@ const TERM_GRACE_MS: u64 = 500;
 /// The time between SIGKILL and the end of the wait for pipes (milliseconds).
 const KILL_GRACE_MS: u64 = 1_000;
 
-const SIGKILL: i32 = 9;
-const SIGTERM: i32 = 15;
-const SIGCONT: i32 = 18;
-
 impl Daemon {
     /// Sends SIGCONT and SIGTERM to the job's remaining local processes (spec L27).
     pub(super) fn on_kill(&mut self, id: JobId, cx: &mut Cx) {
@@ -36,7 +32,7 @@ impl Daemon {
             return;
         }
         job.kill = Some(KillStep::Terminating);
-        self.signal_living(id, &[SIGCONT, SIGTERM], cx);
+        self.signal_living(id, &[Signal::CONT, Signal::TERM], cx);
         self.read_last(cx);
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, TERM_GRACE_MS));
     }
@@ -51,7 +47,7 @@ impl Daemon {
             return;
         }
         job.kill = Some(KillStep::Killing);
-        self.signal_living(id, &[SIGKILL], cx);
+        self.signal_living(id, &[Signal::KILL], cx);
         if step == Some(KillStep::Killing) {
             self.close_pipes(id, cx);
         }
@@ -66,14 +62,14 @@ impl Daemon {
             if let Some(job) = self.jobs.get_mut(id) {
                 job.kill = Some(KillStep::Killing);
             }
-            self.signal_living(*id, &[SIGKILL], cx);
+            self.signal_living(*id, &[Signal::KILL], cx);
         }
         self.read_last(cx);
         !spared.is_empty()
     }
 
     /// Passes on a signal of the user.
-    pub(super) fn on_signal(&mut self, id: JobId, signal: i32, cx: &mut Cx) {
+    pub(super) fn on_signal(&mut self, id: JobId, signal: Signal, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
@@ -82,7 +78,7 @@ impl Daemon {
         }
     }
 
-    fn signal_living(&mut self, id: JobId, signals: &[i32], cx: &mut Cx) {
+    fn signal_living(&mut self, id: JobId, signals: &[Signal], cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };

@@ -1,6 +1,6 @@
 //! One local process, from its spawn until it has ended *and* its output is complete, in either order.
 
-use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, Signal};
 use ferrite_wire::{HeadMessage, ProcEnd, StartError, Stream};
 
 use super::Daemon;
@@ -8,8 +8,6 @@ use crate::cx::Cx;
 use crate::{AbortScope, Effect};
 
 use super::iof::OutStream;
-
-const SIGKILL: i32 = 9;
 
 /// A process of this node.
 #[derive(Debug)]
@@ -92,7 +90,7 @@ impl Daemon {
         set_state(local, proc, ProcState::Running, cx);
         if killed {
             // The order to kill came during the start.
-            cx.effect(Effect::Signal { proc, signal: SIGKILL });
+            cx.effect(Effect::Signal { proc, signal: Signal::KILL });
         }
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.read_more(proc, stream, cx);
@@ -125,7 +123,7 @@ impl Daemon {
         set_state(local, proc, ProcState::WaitpidFired, cx);
         if !local.output_is_through() && !status.is_success() {
             // Its descendants hold its pipes and would delay the job's end: they are killed with a failed process.
-            cx.effect(Effect::Signal { proc, signal: SIGKILL });
+            cx.effect(Effect::Signal { proc, signal: Signal::KILL });
         }
         self.on_stdin_closed(proc, cx);
         if !self.proc(proc).is_none_or(LocalProc::output_is_through) {
@@ -235,7 +233,7 @@ impl Daemon {
         local.aborted = true;
         // The exit code as a shell sees exit(code); an abort is never a success.
         local.abort_code = Some(((code & 0xff) as u8).max(1));
-        cx.effect(Effect::Signal { proc, signal: SIGKILL });
+        cx.effect(Effect::Signal { proc, signal: Signal::KILL });
     }
 
     /// Handles a process's request to end its job, by any interface.

@@ -76,7 +76,7 @@ pub struct Cluster {
     pub unlucky: BTreeSet<Rank>,
     /// States that processes have entered, as their daemons tell.
     pub proc_states: BTreeSet<ProcState>,
-    pub signals: Vec<(ProcId, i32)>,
+    pub signals: Vec<(ProcId, ferrite_types::Signal)>,
     /// When false, output credits and stdin acknowledgements are withheld.
     pub flowing: bool,
     pub withheld: Vec<(DaemonRank, Input)>,
@@ -541,14 +541,14 @@ impl Cluster {
             }
             Effect::Signal { proc, signal } => {
                 self.signals.push((proc, signal));
-                if matches!(signal, 9 | 15) && self.running.remove(&proc).is_some() {
+                if matches!(signal, Signal::KILL | Signal::TERM) && self.running.remove(&proc).is_some() {
                     let closed: &[Stream] = if self.pipes_stay_open { &[] } else { &[Stream::Stdout, Stream::Stderr] };
                     for stream in closed.iter().copied() {
                         self.input(at, Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
                     }
                     self.input(
                         at,
-                        Input::Daemon(DaemonInput::Exited { proc, status: ExitStatus::Signaled(signal as u8) }),
+                        Input::Daemon(DaemonInput::Exited { proc, status: ExitStatus::Signaled(signal.0 as u8) }),
                     );
                 }
             }

@@ -455,15 +455,15 @@ mod tests {
     fn the_event_goes_to_the_requester_alone_with_both_names_and_the_cause() {
         let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
         let done = happened(Some("mine"), ResizeOutcome::Done).unwrap();
-        assert_eq!((done.code.0, &done.source), (-195, &Proc::new("d@0", 2)));
+        assert_eq!((done.code, &done.source), (Status::DVM_IS_READY, &Proc::new("d@0", 2)));
         assert_eq!(done.to, Audience::Procs(vec![Proc::new("d@1", 3)]));
         let nodes = Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2");
         assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine"), nodes]);
         let failed =
             happened(None, ResizeOutcome::Failed { status: PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause: "why".to_owned() })
                 .unwrap();
-        assert_eq!(failed.code.0, -196);
-        let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(-181)));
+        assert_eq!(failed.code, Status::DVM_MOD);
+        let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(PMIX_ERR_JOB_FAILED_TO_LAUNCH.0)));
         let words = Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, "why");
         assert_eq!(failed.info, [quietly, id("a1"), cause, words]);
     }
@@ -490,7 +490,10 @@ mod tests {
             seconds_left: 30,
         };
         let notice = warning(Proc::new("d@0", 2), Proc::new("d@1", 3), &of);
-        assert_eq!((notice.code.0, &notice.to), (-194, &Audience::Procs(vec![Proc::new("d@1", 3)])));
+        assert_eq!(
+            (notice.code, &notice.to),
+            (Status::ALLOC_TIMEOUT_WARNING, &Audience::Procs(vec![Proc::new("d@1", 3)]))
+        );
         let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
         let (session, left) = (Info::new(sys::PMIX_SESSION_ID, 7u32), Info::new(sys::PMIX_TIME_REMAINING, 30u32));
         assert_eq!(notice.info, [quietly, id("a1"), req_id("mine"), session, left]);

@@ -405,7 +405,7 @@ fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
 mod tests {
     use ferrite_types::SessionId;
 
-    use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
+    use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT};
     use std::sync::mpsc::{Receiver, channel};
 
     use ferrite_pmix::Info;
@@ -509,7 +509,7 @@ mod tests {
         calls.receive(upcall, &names);
         let (_, token) = ranks_of(inputs.try_recv().unwrap());
         calls.reply(token, Ok(Bytes::from_static(b"all")));
-        calls.reply(token, Err(PmixStatus(-1)));
+        calls.reply(token, Err(PMIX_ERR_TIMEOUT));
         calls.fail(None, Status::ERROR);
         assert_eq!(answer.iter().collect::<Vec<_>>(), [Ok(b"all".to_vec())]);
     }

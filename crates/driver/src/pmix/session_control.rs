@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::SessionId;
+use ferrite_types::{SessionId, Signal};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::{SessionChoice, SessionDirective, SessionOrder, Submission};
 
@@ -159,11 +159,11 @@ fn truth(info: &Info) -> Result<bool, Refusal> {
     }
 }
 
-fn signal(info: &Info) -> Result<i32, Refusal> {
+fn signal(info: &Info) -> Result<Signal, Refusal> {
     let number = info.value.as_i64().and_then(|number| i32::try_from(number).ok());
     // 64 is the last signal of Linux.
     let number = number.filter(|number| (1..=64).contains(number));
-    number.ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
+    number.map(Signal).ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
 }
 
 /// Returns the resources for a new session: an allocation by its id or name, or nodes, which may stand in an array of
@@ -257,7 +257,10 @@ mod tests {
         assert_eq!(directive(&[yes(sys::PMIX_SESSION_RESUME)]), SessionDirective::Resume);
         assert_eq!(directive(&[yes(sys::PMIX_SESSION_TERMINATE)]), SessionDirective::Terminate);
         assert_eq!(directive(&[yes(sys::PMIX_SESSION_SEP)]), SessionDirective::Separate);
-        assert_eq!(directive(&[Info::new(sys::PMIX_SESSION_SIGNAL, Value::I64(10))]), SessionDirective::Signal(10));
+        assert_eq!(
+            directive(&[Info::new(sys::PMIX_SESSION_SIGNAL, Value::I64(10))]),
+            SessionDirective::Signal(Signal(10))
+        );
         let time = Info::new(sys::PMIX_ALLOC_TIME, 60u32);
         assert_eq!(directive(&[time, yes(sys::PMIX_SESSION_EXTEND)]), SessionDirective::Extend { seconds: 60 });
     }

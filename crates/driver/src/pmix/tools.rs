@@ -11,7 +11,7 @@ use bytes::Bytes;
 use ferrite_core::RequestId;
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{DaemonRank, JobId, PmixStatus};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, Signal};
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 use tokio::sync::mpsc::UnboundedSender;
@@ -185,7 +185,7 @@ impl Tools {
         let find = |key: &CStr| directives.iter().find(|info| info.is(key));
         let signal = find(sys::PMIX_JOB_CTRL_SIGNAL).and_then(|info| info.value.as_i64());
         let ends = find(sys::PMIX_JOB_CTRL_TERMINATE).or_else(|| find(sys::PMIX_JOB_CTRL_KILL)).is_some();
-        let request = match (job, signal.and_then(|s| s.try_into().ok())) {
+        let request = match (job, signal.and_then(|s| s.try_into().ok().map(Signal))) {
             (None, None) if ends => Request::Terminate,
             (Some(job), None) if ends => Request::Kill(job),
             (Some(job), Some(signal)) => Request::Signal { job, signal },

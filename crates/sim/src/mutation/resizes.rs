@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
-use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId};
+use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
     DaemonMessage, Dest, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest,
@@ -19,9 +19,6 @@ use crate::scenario::Scenario;
 
 /// Exit code of a job that has lost processes to a shrink.
 const NODES_LEFT: u8 = 75;
-
-/// A signal that running processes do not notice.
-const SIGCONT: i32 = 18;
 
 /// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
@@ -56,7 +53,8 @@ impl ResizeMutations {
                 SessionDirective::Instantiate(_) | SessionDirective::Signal(_) | SessionDirective::Separate => false,
             };
             if is_lost {
-                *directive = SessionDirective::Signal(SIGCONT);
+                // Running processes do not notice this signal.
+                *directive = SessionDirective::Signal(Signal::CONT);
             }
         }
         let Input::Link(LinkInput::Frame { frame, .. }) = input else { return };

@@ -1,6 +1,6 @@
 //! Requests of clients; each gets one reply.
 
-use ferrite_types::{JobId, JobState};
+use ferrite_types::{JobId, JobState, Signal};
 use ferrite_wire::control::{Reply, Request};
 
 use crate::RequestId;
@@ -44,7 +44,7 @@ impl Head {
         Reply::Ordered
     }
 
-    fn signal(&mut self, id: JobId, signal: i32, cx: &mut Cx) -> Reply {
+    fn signal(&mut self, id: JobId, signal: Signal, cx: &mut Cx) -> Reply {
         match self.jobs.get(id) {
             None => self.no_such_job(id),
             Some(job) if !job.is_launched() => {

@@ -1,6 +1,6 @@
 //! The end of the DVM: after its last job, after a failure, or by order of the user.
 
-use ferrite_types::{JobId, JobState};
+use ferrite_types::{JobId, JobState, Signal};
 use ferrite_wire::{DaemonMessage, Message};
 
 use crate::Effect;
@@ -92,7 +92,7 @@ impl Head {
         cx.effect(Effect::Exit { code: INTERRUPTED });
     }
 
-    pub(in crate::head) fn on_forward_signal(&mut self, signal: i32, cx: &mut Cx) {
+    pub(in crate::head) fn on_forward_signal(&mut self, signal: Signal, cx: &mut Cx) {
         self.jobs.iter().for_each(|job| self.send_signal(job.id(), signal, cx));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
 use super::record::Job;
@@ -39,21 +39,8 @@ fn pid_text(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
 }
 
-fn signal_name(signal: u8) -> &'static str {
-    match signal {
-        1 => " (SIGHUP)",
-        2 => " (SIGINT)",
-        3 => " (SIGQUIT)",
-        4 => " (SIGILL)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        9 => " (SIGKILL)",
-        11 => " (SIGSEGV)",
-        13 => " (SIGPIPE)",
-        15 => " (SIGTERM)",
-        _ => "",
-    }
+fn signal_name(signal: u8) -> String {
+    Signal(i32::from(signal)).name().map(|name| format!(" ({name})")).unwrap_or_default()
 }
 
 pub(super) fn start_failure(

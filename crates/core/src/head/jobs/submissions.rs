@@ -1,7 +1,7 @@
 //! Submissions of clients: they wait until the DVM is ready, become jobs, and end with an order of the client or with
 //! the client itself.
 
-use ferrite_types::{JobId, JobState};
+use ferrite_types::{JobId, JobState, Signal};
 use ferrite_wire::control::{Done, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest};
 
@@ -72,12 +72,12 @@ impl Head {
     }
 
     /// Sends a signal to the jobs of a submission.
-    pub(in crate::head) fn on_signal_submitted(&mut self, request: RequestId, signal: i32, cx: &mut Cx) {
+    pub(in crate::head) fn on_signal_submitted(&mut self, request: RequestId, signal: Signal, cx: &mut Cx) {
         self.jobs.submitted_tree(request).into_iter().for_each(|id| self.send_signal(id, signal, cx));
     }
 
     /// Sends a signal to the processes of a job.
-    pub(in crate::head) fn send_signal(&self, id: JobId, signal: i32, cx: &mut Cx) {
+    pub(in crate::head) fn send_signal(&self, id: JobId, signal: Signal, cx: &mut Cx) {
         if let Some(job) = self.jobs.get(id).filter(|job| job.is_launched()) {
             let hosts = Dest::Many(self.pool.reachable(&job.map().daemons()));
             cx.multicast(hosts, DaemonMessage::Signal { job: id, signal });

@@ -1,6 +1,6 @@
 //! Orders for sessions, of clients, processes and tools: pause, resume, signal, end, more time, separation.
 
-use ferrite_types::{DaemonRank, SessionId};
+use ferrite_types::{DaemonRank, SessionId, Signal};
 use ferrite_wire::DaemonMessage;
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder};
 
@@ -11,9 +11,6 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Reason;
 use crate::pmix_status::PMIX_ERR_NO_PERMISSIONS;
-
-const SIGCONT: i32 = 18;
-const SIGSTOP: i32 = 19;
 
 impl Head {
     /// Handles an order of `pdvm session`. Its one reply comes now, or when the session is there.
@@ -97,7 +94,7 @@ impl Head {
             return;
         }
         for job in self.jobs.in_session(id) {
-            self.send_signal(job, if pause { SIGSTOP } else { SIGCONT }, cx);
+            self.send_signal(job, if pause { Signal::STOP } else { Signal::CONT }, cx);
         }
         if pause {
             // Queued jobs do not wait for the jobs of a paused session.

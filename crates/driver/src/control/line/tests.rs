@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use ferrite_types::pmix_status::PMIX_ERR_OUT_OF_RESOURCE;
 use ferrite_types::{JobSpec, PmixStatus, SessionId};
 use ferrite_wire::Stream;
 use ferrite_wire::control::Submission;
@@ -102,7 +103,7 @@ fn a_submission_over_a_line_hears_what_one_at_the_head_hears() {
         assert!(matches!(asked(&mut head).await, ClientMessage::Open { id: 1, request: Request::Submit(_) }));
         let job = ferrite_types::JobId(7);
         says(&mut head, DvmMessage::Accepted { id: 1, job, nspace: "dvm@7".to_owned() }).await;
-        says(&mut head, DvmMessage::Launched { id: 1, result: Err(PmixStatus(-29)) }).await;
+        says(&mut head, DvmMessage::Launched { id: 1, result: Err(PMIX_ERR_OUT_OF_RESOURCE) }).await;
         says(&mut head, DvmMessage::ReadStdin { id: 1, limit: 10 }).await;
         until(|| told.0.borrow().len() == 3).await;
         tool.stdin(request, Bytes::from_static(b"abc"));
@@ -113,7 +114,8 @@ fn a_submission_over_a_line_hears_what_one_at_the_head_hears() {
         tool.ask(Request::Jobs, |_| {});
         assert!(matches!(asked(&mut head).await, ClientMessage::Open { id: 2, request: Request::Jobs }));
         until(|| told.0.borrow().len() == 4).await;
-        assert_eq!(*told.0.borrow(), ["dvm@7", "Err(PmixStatus(-29))", "reads 10", "Ordered"]);
+        let refused = format!("Err({PMIX_ERR_OUT_OF_RESOURCE:?})");
+        assert_eq!(*told.0.borrow(), ["dvm@7", refused.as_str(), "reads 10", "Ordered"]);
     });
 }
 
