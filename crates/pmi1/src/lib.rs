@@ -5,19 +5,22 @@
 //! key-value space ([`Kvs`]), waits at a barrier, and gets the contacts of the others. Each daemon contributes to a
 //! barrier what was put since the last one ([`Kvs::take_delta`]), and merges all contributions ([`Kvs::merge`]).
 //!
-//! Spawning and name publishing are not supported. They are parsed so that they can be refused by name.
+//! A process may start a job ([`Spawn`]), whose processes find the contact of their parent in their key-value space. It
+//! may also publish ports under names for other jobs.
 
 mod environment;
 mod kvs;
 mod mapping;
 mod reply;
 mod request;
+mod spawn;
 
 pub use environment::{ClientPlace, client_env};
 pub use kvs::{Kvs, MergeError};
 pub use mapping::process_mapping;
 pub use reply::Reply;
 pub use request::{ParseError, Parser, Request, parse};
+pub use spawn::{BadSpawn, Spawn, SpawnApp};
 
 /// The longest name of a key-value space (bytes).
 pub const MAX_KVSNAME: usize = 256;

@@ -34,14 +34,18 @@ pub enum Reply<'a> {
     BarrierFailed,
     /// To `Finalize`.
     Finalized,
-    /// To the last part of `Spawn`.
+    /// To `Spawn`, when all processes run.
+    Spawned,
+    /// To `Spawn`, when nothing runs.
     SpawnRefused,
-    /// To `PublishName`.
-    PublishRefused,
-    /// To `UnpublishName`.
-    UnpublishRefused,
-    /// To `LookupName`.
-    LookupRefused,
+    /// To `PublishName`; false when the name is taken.
+    Published(bool),
+    /// To `UnpublishName`; false when the client has not published the name.
+    Unpublished(bool),
+    /// To `LookupName`: the port.
+    Port(&'a str),
+    /// To a `LookupName` of a name that nobody has published.
+    NoSuchName,
 }
 
 impl fmt::Display for Reply<'_> {
@@ -64,10 +68,14 @@ impl fmt::Display for Reply<'_> {
             Self::BarrierOut => writeln!(f, "cmd=barrier_out rc=0"),
             Self::BarrierFailed => writeln!(f, "cmd=barrier_out rc=-1 msg=a_participant_is_lost"),
             Self::Finalized => writeln!(f, "cmd=finalize_ack rc=0"),
-            Self::SpawnRefused => writeln!(f, "cmd=spawn_result rc=-1 msg=not_supported"),
-            Self::PublishRefused => writeln!(f, "cmd=publish_result rc=-1 msg=not_supported"),
-            Self::UnpublishRefused => writeln!(f, "cmd=unpublish_result rc=-1 msg=not_supported"),
-            Self::LookupRefused => writeln!(f, "cmd=lookup_result rc=-1 msg=not_supported"),
+            Self::Spawned => writeln!(f, "cmd=spawn_result rc=0"),
+            Self::SpawnRefused => writeln!(f, "cmd=spawn_result rc=1 msg=not_started"),
+            Self::Published(true) => writeln!(f, "cmd=publish_result rc=0"),
+            Self::Published(false) => writeln!(f, "cmd=publish_result rc=1 msg=name_is_taken"),
+            Self::Unpublished(true) => writeln!(f, "cmd=unpublish_result rc=0"),
+            Self::Unpublished(false) => writeln!(f, "cmd=unpublish_result rc=1 msg=not_published_by_caller"),
+            Self::Port(port) => writeln!(f, "cmd=lookup_result rc=0 port={port}"),
+            Self::NoSuchName => writeln!(f, "cmd=lookup_result rc=1 msg=name_not_found"),
         }
     }
 }
@@ -91,10 +99,14 @@ mod tests {
             Reply::BarrierOut,
             Reply::BarrierFailed,
             Reply::Finalized,
+            Reply::Spawned,
             Reply::SpawnRefused,
-            Reply::PublishRefused,
-            Reply::UnpublishRefused,
-            Reply::LookupRefused,
+            Reply::Published(true),
+            Reply::Published(false),
+            Reply::Unpublished(true),
+            Reply::Unpublished(false),
+            Reply::Port("tag#0$"),
+            Reply::NoSuchName,
         ];
         for reply in replies {
             let line = reply.to_string();

@@ -1,12 +1,11 @@
 //! Requests of a client: lines of `name=value` words, the first of which is `cmd=`. Bytes may come in portions of any
 //! size. Every length is bounded. The first error ends the conversation with its reason.
 
+use crate::spawn::{self, BadSpawn, Lines, Spawn};
 use crate::{MAX_KEY, MAX_VALUE};
 
 /// The longest line (bytes): a put with all fields at their limits is shorter.
 const MAX_LINE: usize = 4096;
-/// Lines of one spawn request: arguments, variables and keys of one application.
-const MAX_SPAWN_LINES: usize = 4096;
 
 /// A request of a client. Every request but [`Request::Abort`] expects one [`crate::Reply`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,28 +52,39 @@ pub enum Request {
         /// The client's reason; may be empty.
         message: String,
     },
-    /// Start other programs. Refused with `Reply::SpawnRefused` when it is the last part of its request.
-    Spawn {
-        /// A request for several applications comes in parts, and only the last one is answered.
-        last: bool,
+    /// Start a job. Answered with `Reply::Spawned` or `Reply::SpawnRefused`, once for all its parts.
+    Spawn(Result<Spawn, BadSpawn>),
+    /// Publish a port under a name. Answered with `Reply::Published`.
+    PublishName {
+        /// The name; at most [`MAX_VALUE`] bytes, spaces included.
+        service: String,
+        /// The port; at most [`MAX_VALUE`] bytes, and perhaps empty.
+        port: String,
     },
-    /// Publish a port under a name. Refused with `Reply::PublishRefused`.
-    PublishName,
-    /// Withdraw a name. Refused with `Reply::UnpublishRefused`.
-    UnpublishName,
-    /// Find a name. Refused with `Reply::LookupRefused`.
-    LookupName,
+    /// Withdraw a name. Answered with `Reply::Unpublished`.
+    UnpublishName {
+        /// The name.
+        service: String,
+    },
+    /// Find a name. Answered with `Reply::Port` or `Reply::NoSuchName`.
+    LookupName {
+        /// The name.
+        service: String,
+    },
 }
 
 /// The reason why a client's bytes are no PMI-1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// A line without end.
-    #[error("a line is longer than {MAX_LINE} bytes")]
+    #[error("a line is longer than {MAX_LINE} bytes, or {} in a spawn request", spawn::MAX_LINE)]
     LineTooLong,
     /// A spawn request without end.
-    #[error("a spawn request has more than {MAX_SPAWN_LINES} lines")]
+    #[error("a spawn request has more than {} lines or {} bytes", spawn::MAX_LINES, spawn::MAX_BYTES)]
     SpawnTooLong,
+    /// A spawn request without the parts that it has announced.
+    #[error("a spawn request has fewer parts than it says")]
+    SpawnCutShort,
     /// The bytes are not UTF-8.
     #[error("a line is not UTF-8 text")]
     NotText,
@@ -107,16 +117,11 @@ pub enum ParseError {
 #[derive(Debug, Default)]
 pub struct Parser {
     buffer: Vec<u8>,
-    /// The lines of a spawn request so far, and its counters.
-    spawn: Option<Spawn>,
+    /// The lines of a spawn request so far.
+    spawn: Option<Box<Lines>>,
+    /// Bytes of the buffer that have no newline.
+    searched: usize,
     failed: bool,
-}
-
-#[derive(Debug)]
-struct Spawn {
-    lines: usize,
-    total: u32,
-    so_far: u32,
 }
 
 impl Parser {
@@ -136,12 +141,16 @@ impl Parser {
     /// Returns the next complete request. After an error there are no more, and the connection should be closed.
     pub fn next_request(&mut self) -> Option<Result<Request, ParseError>> {
         while !self.failed {
-            let parsed = match self.buffer.iter().take(MAX_LINE + 1).position(|&byte| byte == b'\n') {
+            let limit = if self.spawn.is_some() { spawn::MAX_LINE } else { MAX_LINE };
+            let window = &self.buffer[..self.buffer.len().min(limit + 1)];
+            let found = window[self.searched..].iter().position(|&byte| byte == b'\n').map(|at| self.searched + at);
+            self.searched = if found.is_some() { 0 } else { window.len() };
+            let parsed = match found {
                 Some(end) => {
                     let line: Vec<u8> = self.buffer.drain(..=end).collect();
                     self.on_line(&line[..end])
                 }
-                None if self.buffer.len() > MAX_LINE => Err(ParseError::LineTooLong),
+                None if self.buffer.len() > limit => Err(ParseError::LineTooLong),
                 // PMI-2 has no newlines; waiting for one would hang its client.
                 None if self.spawn.is_none() && !begins_like_a_command(&self.buffer) => {
                     Err(not_a_command(&String::from_utf8_lossy(&self.buffer)))
@@ -162,38 +171,21 @@ impl Parser {
     }
 
     fn on_line(&mut self, line: &[u8]) -> Result<Option<Request>, ParseError> {
-        let line = std::str::from_utf8(line).map_err(|_| ParseError::NotText)?.trim_ascii_end();
-        if self.spawn.is_some() {
-            return self.on_spawn_line(line);
+        let line = std::str::from_utf8(line).map_err(|_| ParseError::NotText)?;
+        if let Some(lines) = &mut self.spawn {
+            let Some(spawn) = lines.take(line)? else { return Ok(None) };
+            self.spawn = None;
+            return Ok(Some(Request::Spawn(spawn)));
         }
-        match line {
+        match line.trim_ascii_end() {
             "mcmd=spawn" => {
-                self.spawn = Some(Spawn { lines: 0, total: 1, so_far: 1 });
+                self.spawn = Some(Box::new(Lines::new()));
                 Ok(None)
             }
             // Some clients end a line with a second newline.
             "" => Ok(None),
             line => parse_line(line).map(Some),
         }
-    }
-
-    fn on_spawn_line(&mut self, line: &str) -> Result<Option<Request>, ParseError> {
-        let Some(spawn) = &mut self.spawn else { return Ok(None) };
-        spawn.lines += 1;
-        if spawn.lines > MAX_SPAWN_LINES {
-            return Err(ParseError::SpawnTooLong);
-        }
-        match line.split_once('=') {
-            Some(("totspawns", count)) => spawn.total = count.parse().unwrap_or(1),
-            Some(("spawnssofar", count)) => spawn.so_far = count.parse().unwrap_or(1),
-            None if line == "endcmd" => {
-                let last = spawn.so_far >= spawn.total;
-                self.spawn = None;
-                return Ok(Some(Request::Spawn { last }));
-            }
-            _ => {}
-        }
-        Ok(None)
     }
 }
 
@@ -231,9 +223,9 @@ fn parse_line(line: &str) -> Result<Request, ParseError> {
             exit_code: fields.number("exitcode").unwrap_or(1),
             message: fields.rest("message").or_else(|| fields.rest("error_msg")).unwrap_or_default(),
         },
-        "publish_name" => Request::PublishName,
-        "unpublish_name" => Request::UnpublishName,
-        "lookup_name" => Request::LookupName,
+        "publish_name" => fields.publication()?,
+        "unpublish_name" => Request::UnpublishName { service: fields.service(fields.rest("service"))? },
+        "lookup_name" => Request::LookupName { service: fields.service(fields.rest("service"))? },
         _ => return Err(ParseError::UnknownCommand { command: shortened(command) }),
     })
 }
@@ -294,116 +286,23 @@ impl Fields<'_> {
         }
     }
 
+    /// Splits `service=NAME port=PORT`. A name may contain spaces, a port does not.
+    fn publication(&self) -> Result<Request, ParseError> {
+        let text = self.rest("service").ok_or_else(|| self.bad("service"))?;
+        let (service, port) = text.rsplit_once(" port=").ok_or_else(|| self.bad("port"))?;
+        let service = self.service(Some(service.to_owned()))?;
+        Ok(Request::PublishName { service, port: self.at_most("port", port.to_owned(), MAX_VALUE)? })
+    }
+
+    fn service(&self, name: Option<String>) -> Result<String, ParseError> {
+        let name = name.filter(|name| !name.is_empty()).ok_or_else(|| self.bad("service"))?;
+        self.at_most("service", name, MAX_VALUE)
+    }
+
     fn at_most(&self, field: &'static str, value: String, limit: usize) -> Result<String, ParseError> {
         if value.len() <= limit { Ok(value) } else { Err(self.bad(field)) }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn the_conversation_of_an_mpi_program_is_understood() {
-        let bytes = b"cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_appnum\ncmd=get_my_kvsname\n\
-            cmd=get kvsname=kvs_1 key=PMI_process_mapping\ncmd=put kvsname=kvs_1 key=P0-bc value=x$y#1 z\n\
-            cmd=barrier_in\ncmd=get_universe_size\ncmd=finalize\n";
-        let requests = parse(bytes).expect("it is PMI-1");
-        let (kvsname, key) = ("kvs_1".to_owned(), "PMI_process_mapping".to_owned());
-        let put = Request::Put { kvsname: kvsname.clone(), key: "P0-bc".into(), value: "x$y#1 z".into() };
-        assert_eq!(
-            requests,
-            [
-                Request::Init { version: 1, subversion: 1 },
-                Request::GetMaxes,
-                Request::GetAppnum,
-                Request::GetMyKvsname,
-                Request::Get { kvsname, key },
-                put,
-                Request::BarrierIn,
-                Request::GetUniverseSize,
-                Request::Finalize,
-            ]
-        );
-    }
-
-    #[test]
-    fn a_line_without_words_is_skipped_however_it_is_cut() {
-        let line = [&[b' '; 12][..], b"\t\r\n"].concat();
-        for cut in 0..line.len() {
-            let mut parser = Parser::new();
-            for part in [&line[..cut], &line[cut..], b"cmd=get_maxes\n"] {
-                parser.feed(part);
-                let found = parser.next_request();
-                assert_eq!(found, part.starts_with(b"cmd").then_some(Ok(Request::GetMaxes)), "cut after {cut} bytes");
-            }
-        }
-        // A vertical tab is no space here, whether its line is whole or not.
-        assert!(parse(b"\x0b\n").is_err() && parse(b"\x0b").is_err());
-    }
-
-    #[test]
-    fn an_abort_keeps_its_message_with_spaces() {
-        let requests = parse(b"cmd=abort exitcode=7 message=out of luck\n").expect("it is PMI-1");
-        assert_eq!(requests, [Request::Abort { exit_code: 7, message: "out of luck".into() }]);
-        let requests = parse(b"cmd=abort exitcode=-1\n").expect("it is PMI-1");
-        assert_eq!(requests, [Request::Abort { exit_code: -1, message: String::new() }]);
-    }
-
-    #[test]
-    fn only_the_last_part_of_a_spawn_is_to_be_answered() {
-        let bytes = b"mcmd=spawn\nnprocs=1\nexecname=a\ntotspawns=2\nspawnssofar=1\narg1=cmd=init\nendcmd\n\
-            mcmd=spawn\ntotspawns=2\nspawnssofar=2\nendcmd\n";
-        assert_eq!(parse(bytes), Ok(vec![Request::Spawn { last: false }, Request::Spawn { last: true }]));
-    }
-
-    #[test]
-    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
-        let mut parser = Parser::new();
-        parser.feed(&vec![b'x'; MAX_LINE + 1]);
-        assert_eq!(parser.next_request(), Some(Err(ParseError::LineTooLong)));
-        parser.feed(b"cmd=init\n");
-        assert_eq!(parser.next_request(), None, "nothing follows an error");
-        assert!(parser.buffer.is_empty());
-    }
-
-    #[test]
-    fn other_protocols_and_garbage_are_named() {
-        assert_eq!(parse(b"    42cmd=fullinit;pmirank=0;"), Err(ParseError::Pmi2), "it sends no newline");
-        assert!(matches!(parse(b"\x00\x01"), Err(ParseError::NoCommand { .. })), "no need to wait for a newline");
-        assert_eq!(parse(b"cm"), Ok(vec![]), "a start of a line is not judged");
-        assert!(matches!(parse(b"GET / HTTP/1.1\n"), Err(ParseError::NoCommand { .. })));
-        assert!(matches!(parse(b"cmd=explode\n"), Err(ParseError::UnknownCommand { .. })));
-        assert_eq!(parse(b"cmd=put \xff\n"), Err(ParseError::NotText));
-        let long = format!("cmd=put kvsname=k key={} value=v\n", "k".repeat(65));
-        assert!(matches!(parse(long.as_bytes()), Err(ParseError::BadField { field: "key", .. })));
-        assert!(matches!(parse(b"cmd=get kvsname=k\n"), Err(ParseError::BadField { field: "key", .. })));
-        assert!(matches!(parse(b"cmd=init pmi_version=x\n"), Err(ParseError::BadField { .. })));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_taken_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
-            let _ = parse(&bytes);
-        }
-
-        #[test]
-        fn portions_do_not_matter(cuts in proptest::collection::vec(0usize..120, 0..6)) {
-            let text = b"cmd=init pmi_version=1 pmi_subversion=1\nmcmd=spawn\nx=1\nendcmd\ncmd=put kvsname=a key=b value=c d\ncmd=finalize\n";
-            let mut parser = Parser::new();
-            let mut requests = Vec::new();
-            let mut cuts = cuts;
-            cuts.push(text.len());
-            cuts.sort_unstable();
-            let mut from = 0;
-            for cut in cuts.into_iter().map(|cut| cut.min(text.len())) {
-                parser.feed(&text[from..cut]);
-                from = cut;
-                requests.extend(std::iter::from_fn(|| parser.next_request()));
-            }
-            let whole: Vec<_> = parse(text).expect("it is PMI-1").into_iter().map(Ok).collect();
-            prop_assert_eq!(requests, whole);
-        }
-    }
-}
+mod tests;

@@ -45,7 +45,7 @@ fn mpich_runs_over_two_nodes() {
     for rank in 0..SIZE {
         let (ours, theirs) = UnixStream::pair().expect("a socket pair");
         // The standard input is the one descriptor that a child gets without unsafe code.
-        let place = ClientPlace { fd: 0, rank, size: SIZE, local_rank: rank % 2, local_size: 2 };
+        let place = ClientPlace { fd: 0, rank, size: SIZE, local_rank: rank % 2, local_size: 2, spawned: false };
         let mut command = Command::new(&program);
         command.envs(client_env(place)).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");

@@ -19,6 +19,8 @@ pub struct JobSpec {
     pub display: Display,
     /// Policies about failures, limits and the launch.
     pub options: RuntimeOptions,
+    /// For a job that a process has spawned by PMI-1: the entries that its key-value space has from the start.
+    pub pmi1: Option<Vec<(String, String)>>,
 }
 
 /// One executable of a job.
@@ -201,6 +203,7 @@ impl JobSpec {
             output: OutputOptions::default(),
             display: Display::default(),
             options: RuntimeOptions::default(),
+            pmi1: None,
         }
     }
 }

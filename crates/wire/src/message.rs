@@ -137,6 +137,13 @@ pub enum HeadMessage {
         /// The job to start.
         submission: Box<control::Submission>,
     },
+    /// From a process's daemon: a spawn of the process was refused there, and its submitter is to read why.
+    BadSpawn {
+        /// The process that asks.
+        parent: ProcId,
+        /// The reason.
+        reason: String,
+    },
     /// From a process's daemon: the process publishes data, or looks them up.
     DataRequest {
         /// The number of the question, unique at the daemon; the reply repeats it.
@@ -388,6 +395,7 @@ impl HeadMessage {
             HeadMessage::CollectiveFailed { .. } => "collective-failed",
             HeadMessage::CollectiveRoot { .. } => "collective-root",
             HeadMessage::SpawnRequest { .. } => "spawn-request",
+            HeadMessage::BadSpawn { .. } => "bad-spawn",
             HeadMessage::DataRequest { .. } => "data-request",
             HeadMessage::Client { .. } => "client",
         }

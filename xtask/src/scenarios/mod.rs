@@ -18,6 +18,7 @@ mod limits;
 mod machine;
 mod managers;
 mod mpi;
+mod mpich;
 mod objects;
 mod output;
 mod parameters;
@@ -108,6 +109,7 @@ fn all() -> Vec<Scenario> {
     all.extend(policies::all());
     all.extend(parameters::all());
     all.extend(spawn::all());
+    all.extend(mpich::all());
     all.extend(limits::all());
     all.extend(bad_input::all());
     all.extend(attacks_pmix::all());

@@ -12,7 +12,7 @@ use super::dvm::{start_dvm, stop_dvm};
 use crate::programs::{Mpi, mpi_program, pmix_program, python};
 use crate::workspace::{pypi_dir, root};
 
-/// MPICH's processes speak PMI-1, which Ferrite offers without spawn.
+/// MPICH has its own scenarios (`mpich.rs`): its processes speak PMI-1.
 const MPIS: [Mpi; 2] = [Mpi::OpenMpi4, Mpi::OpenMpi5];
 
 pub(super) fn all() -> Vec<Scenario> {

@@ -440,6 +440,7 @@ impl Job {
             display,
             options: self.rtos.finish(),
             apps: self.apps,
+            pmi1: None,
         };
         Ok(Run {
             personality: String::new(),

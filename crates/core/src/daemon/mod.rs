@@ -34,7 +34,7 @@ use self::lifeline::Lifeline;
 use self::limits::Limits;
 use self::modex::Modexes;
 use self::proc::LocalProc;
-use self::questions::Questions;
+use self::questions::{Asker, Questions};
 pub(crate) use self::settings::Settings;
 
 pub(crate) use self::bringup::describe as describe_end;
@@ -189,8 +189,8 @@ impl Daemon {
             PmixCall::Disconnect { members, token } => {
                 self.on_collective(CollectiveKind::PmixDisconnect, members, Bytes::new(), token, cx);
             }
-            PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, token, cx),
-            PmixCall::Data { call, token } => self.on_data(call, token, cx),
+            PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, Asker::Pmix(token), cx),
+            PmixCall::Data { call, token } => self.on_data(call, Asker::Pmix(token), cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::Limit { token, limit } => self.on_limit(token, limit, cx),
             PmixCall::ModexFetched { fetch, result } => self.on_modex_fetched(fetch, result, cx),

@@ -1,5 +1,8 @@
 //! PMI-1 for MPICH and its relatives, over the collectives that PMIx uses: put data travel with the next barrier, as
-//! one delta per daemon.
+//! one delta per daemon. Spawns and names are in `pmi1/asked.rs`.
+
+mod asked;
+mod wish;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -20,6 +23,19 @@ pub(super) struct Pmi1Job {
     parsers: BTreeMap<Rank, Parser>,
     /// Local processes that wait at the barrier.
     pub(super) at_barrier: BTreeSet<Rank>,
+    /// Local processes that wait for an answer of the head.
+    asking: BTreeSet<Rank>,
+    /// Names that local processes have published.
+    names: BTreeSet<(Rank, String)>,
+}
+
+/// A request that waits for the head's answer.
+#[derive(Debug)]
+pub(super) enum Pmi1Question {
+    Spawn,
+    Publish(String),
+    Unpublish,
+    Lookup,
 }
 
 /// Facts about its job that a process asks for.
@@ -38,6 +54,10 @@ impl Daemon {
         // One request at a time, because each may change the job's state.
         while let Some(next) = self.next_request(proc) {
             match next {
+                Ok(_) if self.is_asking(proc) => {
+                    let message = "it sends a PMI-1 request while another one waits for its answer".to_owned();
+                    return self.abort_from(proc, 1, message, cx);
+                }
                 Ok(request) => self.on_request(proc, request, cx),
                 Err(error) => {
                     let message = format!("it does not speak PMI-1 on its PMI socket: {error}");
@@ -64,11 +84,10 @@ impl Daemon {
             Request::Abort { exit_code, message } => self.abort_from(proc, exit_code, message, cx),
             Request::BarrierIn => self.on_barrier_in(proc, cx),
             Request::GetMaxes => answer(proc, Reply::Maxes, cx),
-            Request::Spawn { last: false } => {}
-            Request::Spawn { last: true } => answer(proc, Reply::SpawnRefused, cx),
-            Request::PublishName => answer(proc, Reply::PublishRefused, cx),
-            Request::UnpublishName => answer(proc, Reply::UnpublishRefused, cx),
-            Request::LookupName => answer(proc, Reply::LookupRefused, cx),
+            Request::Spawn(spawn) => self.on_pmi1_spawn(proc, spawn, cx),
+            Request::PublishName { service, port } => self.on_publish_name(proc, service, port, cx),
+            Request::UnpublishName { service } => self.on_unpublish_name(proc, service, cx),
+            Request::LookupName { service } => self.on_lookup_name(proc, service, cx),
             Request::GetAppnum => self.on_question(proc, Question::Appnum, cx),
             Request::GetMyKvsname => self.on_question(proc, Question::KvsName, cx),
             Request::GetUniverseSize => self.on_question(proc, Question::UniverseSize, cx),
@@ -150,6 +169,9 @@ fn answer(proc: ProcId, reply: Reply, cx: &mut Cx) {
 /// The job's key-value space, with the entries that every daemon knows by itself.
 fn fresh_kvs(order: &LaunchOrder) -> Kvs {
     let mut kvs = Kvs::new();
+    for (key, value) in order.spec.pmi1.iter().flatten() {
+        kvs.insert(key.clone(), value.clone());
+    }
     if let Some(mapping) = process_mapping(&ranks_by_node(&order.map)) {
         kvs.insert("PMI_process_mapping", mapping);
     }

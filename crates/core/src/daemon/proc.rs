@@ -61,7 +61,8 @@ impl LocalProc {
     }
 
     /// The final state of a process that was started, from its exit status and its calls of init, finalize and abort.
-    fn end_state(&self, status: ExitStatus, exit_without_sync_ok: bool) -> ProcState {
+    /// A process is `awaited` when its parent waits for it to call init.
+    fn end_state(&self, status: ExitStatus, exit_without_sync_ok: bool, awaited: bool) -> ProcState {
         match status {
             _ if self.aborted => ProcState::CalledAbort,
             _ if self.killed => ProcState::KilledByCmd,
@@ -69,6 +70,7 @@ impl LocalProc {
             ExitStatus::Exited(0) if self.connected && !self.finalized && !exit_without_sync_ok => {
                 ProcState::TermWoSync
             }
+            ExitStatus::Exited(0) if !self.connected && awaited => ProcState::TermWoSync,
             ExitStatus::Exited(0) => ProcState::Terminated,
             ExitStatus::Exited(_) => ProcState::TermNonZero,
         }
@@ -139,6 +141,7 @@ impl Daemon {
             return;
         };
         let sync_ok = job.order.exit_without_sync_ok;
+        let awaited = job.order.spec.pmi1.is_some();
         let Some(local) = job.procs.get_mut(&proc.rank) else {
             return;
         };
@@ -148,7 +151,7 @@ impl Daemon {
         if local.state.has_ended() {
             return;
         }
-        let state = local.end_state(status, sync_ok);
+        let state = local.end_state(status, sync_ok, awaited);
         let status = local.abort_code.map_or(status, ExitStatus::Exited);
         set_state(local, proc, state, cx);
         // Processes that end because this daemon leaves are lost with it; the head sees the loss as their cause.

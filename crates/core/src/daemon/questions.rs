@@ -8,6 +8,7 @@ use ferrite_wire::control::Submission;
 use ferrite_wire::{DataCall, DataRequest, Found, HeadMessage, Persistence};
 
 use super::Daemon;
+use super::pmi1::Pmi1Question;
 use crate::cx::Cx;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use crate::{Effect, PmixEffect, PmixToken};
@@ -16,35 +17,46 @@ use crate::{Effect, PmixEffect, PmixToken};
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     next: u64,
-    open: BTreeMap<u64, (JobId, PmixToken)>,
+    open: BTreeMap<u64, (JobId, Asker)>,
+}
+
+/// Who gets the answer.
+#[derive(Debug)]
+pub(super) enum Asker {
+    /// A call of libpmix.
+    Pmix(PmixToken),
+    /// A request of this process by PMI-1.
+    Pmi1(ProcId, Pmi1Question),
 }
 
 impl Questions {
-    fn keep(&mut self, job: JobId, token: PmixToken) -> u64 {
+    fn keep(&mut self, job: JobId, asker: Asker) -> u64 {
         self.next += 1;
-        self.open.insert(self.next, (job, token));
+        self.open.insert(self.next, (job, asker));
         self.next
     }
 
-    fn take(&mut self, id: u64) -> Option<PmixToken> {
-        self.open.remove(&id).map(|(_, token)| token)
+    fn take(&mut self, id: u64) -> Option<Asker> {
+        self.open.remove(&id).map(|(_, asker)| asker)
     }
 }
 
 impl Daemon {
-    pub(super) fn on_spawn(&mut self, parent: ProcId, submission: Box<Submission>, token: PmixToken, cx: &mut Cx) {
-        let id = self.questions.keep(parent.job, token);
+    pub(super) fn on_spawn(&mut self, parent: ProcId, submission: Box<Submission>, asker: Asker, cx: &mut Cx) {
+        let id = self.questions.keep(parent.job, asker);
         cx.send_head(HeadMessage::SpawnRequest { id, parent, submission });
     }
 
     pub(super) fn on_spawn_reply(&mut self, id: u64, result: Result<JobId, PmixStatus>, cx: &mut Cx) {
-        if let Some(token) = self.questions.take(id) {
-            cx.effect(Effect::Pmix(PmixEffect::SpawnReply { token, result }));
+        match self.questions.take(id) {
+            Some(Asker::Pmix(token)) => cx.effect(Effect::Pmix(PmixEffect::SpawnReply { token, result })),
+            Some(Asker::Pmi1(proc, question)) => self.on_pmi1_answer(proc, question, result.map(|_| Vec::new()), cx),
+            None => {}
         }
     }
 
-    pub(super) fn on_data(&mut self, call: Box<DataCall>, token: PmixToken, cx: &mut Cx) {
-        let id = self.questions.keep(call.proc.job, token);
+    pub(super) fn on_data(&mut self, call: Box<DataCall>, asker: Asker, cx: &mut Cx) {
+        let id = self.questions.keep(call.proc.job, asker);
         if goes_with_caller(&call.request)
             && let Some(local) = self.proc_mut(call.proc)
         {
@@ -54,14 +66,18 @@ impl Daemon {
     }
 
     pub(super) fn on_data_reply(&mut self, id: u64, result: Result<Vec<Found>, PmixStatus>, cx: &mut Cx) {
-        if let Some(token) = self.questions.take(id) {
-            cx.effect(Effect::Pmix(PmixEffect::DataReply { token, result }));
+        match self.questions.take(id) {
+            Some(Asker::Pmix(token)) => cx.effect(Effect::Pmix(PmixEffect::DataReply { token, result })),
+            Some(Asker::Pmi1(proc, question)) => self.on_pmi1_answer(proc, question, result, cx),
+            None => {}
         }
     }
 
     /// Drops the questions of a job that is gone.
     pub(super) fn drop_questions(&mut self, job: JobId, cx: &mut Cx) {
-        for (_, (_, token)) in self.questions.open.extract_if(.., |_, (of, _)| *of == job) {
+        for (_, (_, asker)) in self.questions.open.extract_if(.., |_, (of, _)| *of == job) {
+            // A process's PMI-1 socket closes with its job.
+            let Asker::Pmix(token) = asker else { continue };
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
         }
     }

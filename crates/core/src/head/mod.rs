@@ -161,6 +161,7 @@ impl Head {
             HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
             HeadMessage::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
             HeadMessage::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
+            HeadMessage::BadSpawn { parent, reason } => self.on_bad_spawn(parent, &reason, cx),
             HeadMessage::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
             HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
             HeadMessage::Client { number, word } => self.clients.on_word(origin, number, word, cx),

@@ -503,6 +503,7 @@ impl Shared {
             size: map.procs.len() as u32,
             local_rank: u32::from(placement.local_rank.0),
             local_size: job.local_size,
+            spawned: job.registration.order.spec.pmi1.is_some(),
         })
     }
 }

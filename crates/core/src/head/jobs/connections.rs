@@ -61,6 +61,15 @@ impl Jobs {
     pub(in crate::head) fn connect(&mut self, key: &CollectiveKey) {
         self.connections.on_collective(key);
     }
+
+    /// Connects a job with one that it has spawned by PMI-1, for as long as both run: a program connects them by
+    /// itself, and PMI-1 does not tell when it parts them
+    /// (spec L41).
+    pub(super) fn bind(&mut self, parent: JobId, child: JobId) {
+        if let Some(members) = Members::of_jobs(vec![(parent, Vec::new()), (child, Vec::new())]) {
+            self.connections.0.insert(members, 1);
+        }
+    }
 }
 
 impl Head {

@@ -54,7 +54,7 @@ impl Head {
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
         let node = job.map().node_of(end.rank).map_or("", |n| n.name.as_str());
-        let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid) };
+        let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid, job.spec.pmi1.is_some()) };
         let survived = job.survives_ends();
         self.on_failure(id, failure, survived, cx);
         survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })

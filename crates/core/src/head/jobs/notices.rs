@@ -9,9 +9,13 @@ use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 use super::record::Job;
 use crate::head::lists::listed;
 
-pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
+/// Message for the end of a process of a job; `of_mpi` if a program has spawned the job by PMI-1.
+pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>, of_mpi: bool) -> String {
     let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
     let what = match (end.state, end.status) {
+        (ProcState::TermWoSync, _) if of_mpi => {
+            "ended without calling both MPI_Init and MPI_Finalize, as what MPI spawns has to".to_owned()
+        }
         (ProcState::TermWoSync, _) => {
             "ended without calling finalize (PMIx_Finalize or MPI_Finalize) after it had called init".to_owned()
         }
@@ -87,6 +91,11 @@ pub(super) fn abort_by(job: JobId, caller: ProcId, code: i32, message: &str) -> 
 
 pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
+}
+
+/// Message about a spawn that was refused before the head has seen it.
+pub(super) fn bad_spawn(parent: ProcId, reason: &str) -> String {
+    format!("A spawn by process rank {} of job {} is refused: {reason}.", parent.rank, parent.job)
 }
 
 /// Message for a job whose processes `ranks` have gone with their nodes, or are about to.

@@ -16,8 +16,8 @@ use ferrite_wire::control::{Done, JobStatus, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
 use super::phase::Launch;
-use super::placement_defaults;
 use super::record::Job;
+use super::{notices, placement_defaults};
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
@@ -112,6 +112,14 @@ impl Head {
         }
     }
 
+    /// Tells the submitter why a daemon has refused a spawn; the process that asked deals with the refusal.
+    pub(in crate::head) fn on_bad_spawn(&self, parent: ProcId, reason: &str, cx: &mut Cx) {
+        let request = self.jobs.get(parent.job).and_then(|job| job.request);
+        if let Some(request) = request {
+            cx.notice_to(request, notices::bad_spawn(parent, reason));
+        }
+    }
+
     fn dispatch_spawned(
         &mut self,
         birth: Birth,
@@ -147,6 +155,10 @@ impl Head {
         let job = self.jobs.at_mut(id);
         match job.birth {
             Birth::Awaited { parent, asker: (daemon, number) } => {
+                if job.spec.pmi1.is_some() && result.is_ok() {
+                    self.jobs.bind(parent.job, id);
+                }
+                let job = self.jobs.at_mut(id);
                 job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
                 cx.send(daemon, DaemonMessage::SpawnReply { id: number, result: result.map(|()| id) });
             }
@@ -180,7 +192,12 @@ impl Head {
             return;
         }
         let is_lost = |rank: &Rank| job.proc(*rank).is_none_or(|proc| proc.pid.is_none());
-        let result = if job.lost.iter().any(is_lost) { Err(PMIX_ERR_LOST_CONNECTION) } else { Ok(()) };
+        let result = match () {
+            () if job.lost.iter().any(is_lost) => Err(PMIX_ERR_LOST_CONNECTION),
+            // The parent would wait for the contact of its children.
+            () if job.spec.pmi1.is_some() => Err(PMIX_ERR_JOB_FAILED_TO_LAUNCH),
+            () => Ok(()),
+        };
         self.answer_spawn(id, result, cx);
     }
 
