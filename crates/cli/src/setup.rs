@@ -21,8 +21,8 @@ use thiserror::Error;
 
 use crate::args::prte::{DaemonWords, PrteRun};
 use crate::args::{
-    Picture, PlacementDefaults, ROOT_PERMISSION, Run, UsageError, counts, forwardable_signals, is_launch_identity,
-    parse_signals,
+    Picture, PlacementDefaults, ROOT_PERMISSION, Run, UsageError, counts, forwardable_signals, installation_of_ompi,
+    is_launch_identity, parse_signals,
 };
 use crate::machine::{self, Surroundings};
 use files::read;
@@ -404,7 +404,7 @@ fn set_words(words: &DaemonWords, params: &mut Params) -> Result<(), SetupError>
 }
 
 /// Returns the environment for all apps: variables of MPI libraries, or all variables; root's permission, so that a
-/// process may call our commands; then the changes that the line asks for.
+/// process may call our commands; the place of the Open MPI that runs us; then the changes that the line asks for.
 fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<EnvOp> {
     const LIBRARIES: [&str; 4] = ["OMPI_", "PMIX_MCA_", "MPICH_", "MPIR_"];
     // Variables of the shell that has started us; they mean nothing on another node.
@@ -418,7 +418,7 @@ fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<
     // Root has given the permission; otherwise the command would have been refused.
     let permission = ROOT_PERMISSION.iter().filter(|_| around.root);
     let permission = permission.map(|name| EnvOp::Set((*name).to_owned(), "1".to_owned()));
-    here.chain(permission).chain(given).collect()
+    here.chain(permission).chain(installation_of_ompi(&around.environment)).chain(given).collect()
 }
 
 /// Returns the `prted` of our own installation. Another build would be refused at its first message. The parameter

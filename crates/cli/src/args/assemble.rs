@@ -165,10 +165,13 @@ impl Job {
     }
 
     fn note_rewritten(&mut self, rewritten: Vec<(String, String)>) {
-        self.deprecations.extend(rewritten.into_iter().map(|(old, new)| match new.as_str() {
-            "" => format!("{old} is deprecated and has no effect; remove it."),
-            new => format!("{old} is deprecated; use {new} instead."),
-        }));
+        for (old, new) in rewritten {
+            match new.as_str() {
+                // Nobody may believe that it does something, whatever the personality is.
+                "" => self.warnings.push(format!("{old} has no effect; remove it.")),
+                new => self.deprecations.push(format!("{old} is deprecated; use {new} instead.")),
+            }
+        }
     }
 
     fn placement_of(&mut self, options: PlacementOptions, per_node: Option<String>) -> Result<(), UsageError> {

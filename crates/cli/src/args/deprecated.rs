@@ -41,7 +41,7 @@ pub(crate) const DEPRECATED: &[Deprecated] = &[
     value(&["ppr"], "--map-by", "ppr:{}"),
     value(&["cpus-per-proc", "cpus-per-rank"], "--map-by", ":PE={}"),
     value(&["cpu-set", "cpu-list"], "--map-by", "pe-list={}"),
-    value(&["rankfile"], "--map-by", "rankfile:FILE={}"),
+    value(&["rankfile", "rf"], "--map-by", "rankfile:FILE={}"),
     flag(&["bind-to-core"], "--bind-to", "core"),
     flag(&["bind-to-socket"], "--bind-to", "package"),
     flag(&["bind-to-none"], "--bind-to", "none"),
@@ -50,7 +50,7 @@ pub(crate) const DEPRECATED: &[Deprecated] = &[
     flag(&["display-allocation"], "--display", "allocation"),
     flag(&["display-devel-allocation"], "--display", "allocation"),
     flag(&["display-devel-map"], "--display", "map-devel"),
-    flag(&["display-topo"], "--display", "topo"),
+    value(&["display-topo"], "--display", "topo={}"),
     flag(&["display-diffable-map"], "--display", "map"),
     flag(&["p", "parseable", "parsable"], "--display", "map:parseable"),
     flag(&["tag-output"], "--output", "tag"),
@@ -65,7 +65,7 @@ pub(crate) const DEPRECATED: &[Deprecated] = &[
     flag(&["report-child-jobs-separately"], "--runtime-options", "report-child-jobs-separately"),
     flag(&["disable-recovery"], "--runtime-options", "recoverable=0"),
     value(&["output-proctable"], "--runtime-options", "output-proctable={}"),
-    Deprecated { names: &["hetero-nodes", "debug"], today: Today::Nothing },
+    Deprecated { names: &["hetero-nodes", "debug", "novm"], today: Today::Nothing },
 ];
 
 impl Deprecated {
@@ -81,8 +81,13 @@ impl Deprecated {
     pub(crate) fn rewritten(&self, value: &str) -> Option<(&'static str, String)> {
         match self.today {
             Today::Flag(option, text) => Some((option, text.to_owned())),
-            Today::Value(option, form) => Some((option, form.replace("{}", value))),
+            Today::Value(option, form) => Some((option, form.replace("{}", &in_list(option, value)))),
             Today::Nothing => None,
         }
     }
+}
+
+/// A list of nodes within a list of directives has semicolons.
+fn in_list(option: &str, value: &str) -> String {
+    if option == "--display" { value.replace(',', ";") } else { value.to_owned() }
 }

@@ -164,8 +164,12 @@ pub(crate) fn runtime_parameter(key: &str) -> Option<String> {
 /// The variables that permit root to run programs, if each is `1`.
 pub(crate) const ROOT_PERMISSION: [&str; 2] = ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
-/// True when both variables say that root may run programs.
+/// The same for Open MPI's `mpirun`, which runs `prterun`.
+const ROOT_PERMISSION_OF_OMPI: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
+
+/// True when both variables of a pair say that root may run programs.
 #[must_use]
 pub(super) fn root_by_environment(environment: &Environment) -> bool {
-    ROOT_PERMISSION.iter().all(|name| environment.get(*name).is_some_and(|v| v == "1"))
+    let is_one = |name: &&str| environment.get(*name).is_some_and(|v| v == "1");
+    [ROOT_PERMISSION, ROOT_PERMISSION_OF_OMPI].iter().any(|pair| pair.iter().all(is_one))
 }

@@ -17,6 +17,7 @@ mod grow;
 mod help;
 mod include;
 mod io;
+mod ompi;
 mod options;
 mod placement;
 mod prefixes;
@@ -42,6 +43,7 @@ pub use error::{Place, UsageError};
 pub use grow::GrowAsk;
 pub use help::version;
 pub use include::include;
+pub(crate) use ompi::installation as installation_of_ompi;
 pub(crate) use options::ConnectionOptions;
 pub use options::{Options, PrunOptions};
 pub use signals::all as forwardable_signals;
@@ -188,7 +190,10 @@ impl Parser {
         let Parser { tool, command } = self;
         match walk::walk(*tool, command, args)? {
             Walked::Help(topic) => help::text(*tool, command, topic.as_deref()).map(Parsed::Print),
-            Walked::Version => Ok(Parsed::Print(version(tool.name()))),
+            Walked::Version => {
+                let of_ompi = ompi::version(environment).filter(|_| *tool == Tool::Prterun);
+                Ok(Parsed::Print(of_ompi.unwrap_or_else(|| version(tool.name()))))
+            }
             Walked::Apps(segments) => {
                 let count = segments.len();
                 let place = |i: usize| Place((count > 1).then_some(i + 1));

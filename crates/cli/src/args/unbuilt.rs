@@ -26,6 +26,14 @@ const OF_JOBS: &[Refusal] = &[
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
     (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
+    (
+        &["ompi-server"],
+        "Remove it: jobs of one DVM meet by MPI_Publish_name. Start it with prte, and the jobs with prun.",
+    ),
+    (&["index-argv-by-rank"], "Use the rank in the program's own output: OMPI_COMM_WORLD_RANK has it."),
+    (&["soft"], "Give the number of processes with -n; a job gets all of them or is refused."),
+    (&["arch"], "Name the hosts of that architecture with --host or --hostfile."),
+    (&["file"], "Use --app FILE, with a program and its options on each line."),
     (&["bootstrap", "tree-spawn"], "This is an option of prted."),
     (&["singleton"], "Start the program itself with prterun or prun."),
 ];
@@ -119,9 +127,10 @@ mod tests {
                 seen.extend(arg.get_short().map(String::from));
             }
             let refused = tables(tool).into_iter().flatten().flat_map(|(names, _)| names.iter());
-            let old = DEPRECATED.iter().filter(|_| tool.has_jobs()).flat_map(|d| d.names);
-            for name in old.chain(refused) {
-                assert!(seen.insert((*name).to_owned()), "{name} has two meanings for {}", tool.name());
+            let old = DEPRECATED.iter().filter(|_| tool.has_jobs()).flat_map(|d| d.names).copied();
+            let ompi = crate::args::ompi::names().filter(|_| tool.has_jobs());
+            for name in old.chain(ompi).chain(refused.copied()) {
+                assert!(seen.insert(name.to_owned()), "{name} has two meanings for {}", tool.name());
             }
         }
     }

@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command};
 
 use super::deprecated::Deprecated;
 use super::error::{Place, UsageError};
+use super::ompi::OmpiOption;
 use super::tool::{Program, Tool};
 use super::unbuilt;
 use super::words;
@@ -90,6 +91,8 @@ enum Known {
     },
     /// An option of older releases.
     Old(&'static Deprecated),
+    /// An option of Open MPI's `mpirun`.
+    Ompi(&'static OmpiOption),
     /// Refused.
     Unbuilt(&'static str),
     /// An option of another command.
@@ -121,6 +124,7 @@ impl<'a> Walk<'a> {
                 let (canonical, values, form) = match &written.known {
                     Known::Help | Known::Version | Known::Unbuilt(_) | Known::Elsewhere(_) => return Ok(None),
                     Known::Old(old) => (written.name.to_owned(), old.values(), written.name.to_owned()),
+                    Known::Ompi(ompi) => (written.name.to_owned(), ompi.takes_value().into(), written.name.to_owned()),
                     Known::Ours { canonical, values, form } => (canonical.clone(), *values, form.clone()),
                 };
                 let mut value = None;
@@ -161,6 +165,7 @@ impl<'a> Walk<'a> {
                     return Err(UsageError::Foreigner { option, command, instead });
                 }
                 Known::Old(old) => self.rewrite(&written, old, &mut segment)?,
+                Known::Ompi(ompi) => self.of_ompi(&written, ompi, &mut segment)?,
                 Known::Ours { canonical, values, form } => {
                     self.check_once(canonical, &mut once)?;
                     self.pass_on(&written, canonical, *values, form, &mut segment)?;
@@ -308,6 +313,18 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    fn of_ompi(&mut self, written: &Written<'a>, ompi: &OmpiOption, segment: &mut Segment) -> Result<(), UsageError> {
+        if ompi.takes_value() {
+            let value = self.value(written.name, written.attached, 0, 1, &format!("{} VALUE", written.name))?;
+            return ompi.add_to(&mut segment.options, &value);
+        }
+        match written.attached.map_or(Some(true), words::boolean) {
+            Some(true) => ompi.add_to(&mut segment.options, ""),
+            Some(false) => Ok(()),
+            None => Err(not_boolean(written)),
+        }
+    }
+
     fn rewrite(&mut self, written: &Written<'a>, old: &Deprecated, segment: &mut Segment) -> Result<(), UsageError> {
         let value = match (old.values(), written.attached) {
             (0, None) => String::new(),
@@ -383,6 +400,7 @@ fn takes_value(known: &Known) -> bool {
     match known {
         Known::Ours { values, .. } => *values > 0,
         Known::Old(old) => old.values() > 0,
+        Known::Ompi(ompi) => ompi.takes_value(),
         Known::Unbuilt(_) | Known::Elsewhere(_) => true,
         Known::Help | Known::Version => false,
     }
@@ -410,8 +428,9 @@ fn known(arg: &Arg) -> Known {
 
 fn other(tool: Tool, name: &str) -> Option<Known> {
     let old = Deprecated::find(name).filter(|_| tool.has_jobs()).map(Known::Old);
+    let ompi = || OmpiOption::find(name).filter(|_| tool.has_jobs()).map(Known::Ompi);
     let elsewhere = || unbuilt::elsewhere(tool, name).map(Known::Elsewhere);
-    old.or_else(elsewhere).or_else(|| unbuilt::advice(tool, name).map(Known::Unbuilt))
+    old.or_else(ompi).or_else(elsewhere).or_else(|| unbuilt::advice(tool, name).map(Known::Unbuilt))
 }
 
 fn not_boolean(written: &Written<'_>) -> UsageError {
