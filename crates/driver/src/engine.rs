@@ -217,6 +217,8 @@ impl Engine {
             daemon: setup.rank,
             hostname: &setup.hostname,
             session_dir: &setup.session_dir,
+            topology: &topology,
+            keep_fqdn: params::is_on(&setup.params, "prte_keep_fqdn_hostnames"),
             runner: pmix::Runner::of(&setup.params),
             size_events: params::value(&setup.params, "prte_dvm_events"),
         };

@@ -1,6 +1,7 @@
 //! The description of a job for the library, and the infos that express it in PMIx. Pure: the library is needed only to
 //! compress two lists, and the caller passes that function in.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -46,6 +47,12 @@ pub struct JobInfo {
     pub apps: Vec<AppInfo>,
     /// The processes on this machine.
     pub local: Vec<LocalProc>,
+    /// What is known of processes elsewhere beside their place, by rank; not asked for above [`DETAILS_UP_TO`].
+    pub remote: BTreeMap<u32, RemoteProc>,
+    /// All memory of this machine, in bytes.
+    pub memory: Option<u64>,
+    /// True when the domains of host names are part of the names.
+    pub keep_fqdn: bool,
     /// True when the node has fewer processors than processes: Open MPI 5 then yields the processor while it waits.
     pub oversubscribed: bool,
     /// The process that spawned the job by PMIx_Spawn.
@@ -118,10 +125,23 @@ pub struct LocalProc {
     /// Its directory; must exist.
     #[serde(with = "crate::protocol::path")]
     pub proc_dir: PathBuf,
-    /// The processors that it is bound to, in the library's form (`hwloc:0x0000000f`); `None` when it is unbound.
+    /// The processors that it is bound to, in the library's form (`hwloc:0-3`); `None` when it is unbound.
     pub cpuset: Option<String>,
+    /// The objects of the machine that its binding touches (`SK0:CR0-1:HT0-1:NM0`); `None` when it is unbound.
+    pub locality: Option<String>,
+    /// Its rank among the job's processes on its package; `None` when it is not bound to one.
+    pub package_rank: Option<u16>,
     /// The devices that it was mapped by, as unique or system names with commas between; `None` for another mapping.
     pub devices: Option<String>,
+}
+
+/// A process on another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RemoteProc {
+    /// Its rank among all processes on its machine.
+    pub node_rank: u16,
+    /// The processors that it is bound to, as in [`LocalProc::cpuset`].
+    pub cpuset: Option<String>,
 }
 
 /// The library's compression of lists: the node names (comma between) and the ranks per node (semicolon between).
@@ -135,7 +155,7 @@ pub(crate) trait Compress {
 /// Largest job size for which every process and node is described in full. In a larger job the two maps alone describe
 /// processes elsewhere: their host names and peers, which MPI libraries query. Each full description costs the daemon
 /// about 10 microseconds and 8 kB, whether or not it is queried.
-const FULL_UP_TO: u32 = 256;
+pub const DETAILS_UP_TO: u32 = 256;
 
 /// Returns the infos for `PMIx_server_register_nspace`. The cost grows with the processes *here* and with the number of
 /// nodes; the library derives the others from the two lists on demand.
@@ -146,27 +166,27 @@ pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     // The parent may be queried of the job as well as of a process.
     infos.extend(birth(job));
     infos.extend(job.apps.iter().map(app_array));
+    infos.extend((job.size <= DETAILS_UP_TO).then(|| Info::new(sys::PMIX_NODE_LIST, node_names(job))));
     infos.extend(job.local.iter().map(|proc| local_array(job, proc)));
-    if job.size <= FULL_UP_TO {
-        infos.extend(job.nodes.iter().map(node_array));
+    if job.size <= DETAILS_UP_TO {
+        infos.extend(job.nodes.iter().enumerate().map(|(at, node)| node_array(job, at, node)));
         let elsewhere = job.nodes.iter().enumerate().filter(|(at, _)| Some(*at) != job.local_node);
         infos.extend(elsewhere.flat_map(|(_, node)| remote_arrays(job, node)));
     } else {
-        infos.extend(job.local_node.and_then(|at| job.nodes.get(at)).map(node_array));
+        infos.extend(job.local_node.and_then(|at| Some(node_array(job, at, job.nodes.get(at)?))));
     }
     infos.extend(job.extra.iter().cloned());
     infos
 }
 
 fn job_level(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
-    let names: Vec<_> = job.nodes.iter().map(|node| node.hostname.as_str()).collect();
     let ranks: Vec<_> = job.nodes.iter().map(NodeInfo::rank_text).collect();
     let local = job.local.iter().map(|proc| Proc::new(&job.nspace, proc.rank)).collect();
     vec![
         Info::new(sys::PMIX_SESSION_ID, job.session_id),
         Info::new(sys::PMIX_JOBID, job.job_id.as_str()),
-        Info::new(sys::PMIX_NPROC_OFFSET, job.rank_offset),
-        Info::new(sys::PMIX_NODE_MAP, compress.nodes(&names.join(","))),
+        Info::new(sys::PMIX_NPROC_OFFSET, Value::Rank(job.rank_offset)),
+        Info::new(sys::PMIX_NODE_MAP, compress.nodes(&node_names(job))),
         Info::new(sys::PMIX_PROC_MAP, compress.ranks(&ranks.join(";"))),
         Info::new(sys::PMIX_NUM_NODES, job.nodes.len() as u32),
         Info::new(sys::PMIX_UNIV_SIZE, job.universe_size),
@@ -179,10 +199,22 @@ fn job_level(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
         Info::new(sys::PMIX_TMPDIR, path(&job.tmpdir)),
         Info::new(sys::PMIX_NSDIR, path(&job.nsdir)),
         Info::new(sys::PMIX_LOCAL_PROCS, Value::Procs(local)),
+        Info::new(sys::PMIX_HOSTNAME_KEEP_FQDN, job.keep_fqdn),
     ]
 }
 
-fn node_array(node: &NodeInfo) -> Info {
+/// `n0,n1,n2`.
+fn node_names(job: &JobInfo) -> String {
+    job.nodes.iter().map(|node| node.hostname.as_str()).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the name of a node without its domain, by which programs may ask for it as well. An address has none.
+fn alias(hostname: &str) -> Option<&str> {
+    let is_address = hostname.parse::<core::net::IpAddr>().is_ok();
+    hostname.split_once('.').map(|(name, _)| name).filter(|name| !is_address && !name.is_empty())
+}
+
+fn node_array(job: &JobInfo, at: usize, node: &NodeInfo) -> Info {
     let size = node.size();
     // Without the name first the library reads through a null pointer.
     let mut infos = vec![
@@ -193,6 +225,9 @@ fn node_array(node: &NodeInfo) -> Info {
         Info::new(sys::PMIX_LOCAL_PEERS, node.rank_text()),
     ];
     infos.extend(node.expand().next().map(|leader| Info::new(sys::PMIX_LOCALLDR, Value::Rank(leader))));
+    infos.extend(alias(&node.hostname).map(|alias| Info::new(sys::PMIX_HOSTNAME_ALIASES, alias)));
+    let memory = job.memory.filter(|_| Some(at) == job.local_node);
+    infos.extend(memory.map(|bytes| Info::new(sys::PMIX_AVAIL_PHYS_MEMORY, bytes)));
     Info::new(sys::PMIX_NODE_INFO_ARRAY, infos)
 }
 
@@ -210,11 +245,11 @@ fn app_array(app: &AppInfo) -> Info {
 fn local_array(job: &JobInfo, proc: &LocalProc) -> Info {
     let node = job.local_node.and_then(|at| job.nodes.get(at));
     let mut infos = place(job, proc, node);
-    infos.push(Info::new(sys::PMIX_REINCARNATION, proc.reincarnation));
     infos.push(Info::new(sys::PMIX_PROCDIR, path(&proc.proc_dir)));
-    if let Some(cpuset) = &proc.cpuset {
-        infos.push(Info::new(sys::PMIX_CPUSET, cpuset.as_str()));
+    if let Some(locality) = &proc.locality {
+        infos.push(Info::new(sys::PMIX_LOCALITY_STRING, locality.as_str()));
     }
+    infos.extend(proc.package_rank.map(|rank| Info::new(sys::PMIX_PACKAGE_RANK, rank)));
     if let Some(devices) = &proc.devices {
         infos.push(Info::new(sys::PMIX_DEVICE_ID, devices.as_str()));
     }
@@ -232,14 +267,15 @@ fn birth(job: &JobInfo) -> impl Iterator<Item = Info> + '_ {
 /// contiguous.
 fn remote_arrays<'a>(job: &'a JobInfo, node: &'a NodeInfo) -> impl Iterator<Item = Info> + 'a {
     node.expand().zip(0u16..).map(move |(rank, local_rank)| {
+        let told = job.remote.get(&rank);
         let app = job.apps.iter().find(|app| rank.checked_sub(app.leader).is_some_and(|at| at < app.size));
         let proc = LocalProc {
             rank,
             app: app.map_or(0, |app| app.number),
             app_rank: app.map_or(rank, |app| rank - app.leader),
             local_rank,
-            // Other jobs on that node are not known here; without them the two are the same.
-            node_rank: local_rank,
+            node_rank: told.map_or(local_rank, |told| told.node_rank),
+            cpuset: told.and_then(|told| told.cpuset.clone()),
             ..LocalProc::default()
         };
         Info::new(sys::PMIX_PROC_DATA, place(job, &proc, Some(node)))
@@ -255,7 +291,9 @@ fn place(job: &JobInfo, proc: &LocalProc, node: Option<&NodeInfo>) -> Vec<Info> 
         Info::new(sys::PMIX_APP_RANK, Value::Rank(proc.app_rank)),
         Info::new(sys::PMIX_LOCAL_RANK, proc.local_rank),
         Info::new(sys::PMIX_NODE_RANK, proc.node_rank),
+        Info::new(sys::PMIX_REINCARNATION, proc.reincarnation),
     ];
+    infos.extend(proc.cpuset.as_deref().map(|cpuset| Info::new(sys::PMIX_CPUSET, cpuset)));
     if let Some(node) = node {
         infos.push(Info::new(sys::PMIX_NODEID, node.node_id));
         infos.push(Info::new(sys::PMIX_HOSTNAME, node.hostname.as_str()));
@@ -268,114 +306,4 @@ fn path(path: &std::path::Path) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Plain;
-
-    impl Compress for Plain {
-        fn nodes(&self, list: &str) -> Value {
-            list.into()
-        }
-        fn ranks(&self, list: &str) -> Value {
-            list.into()
-        }
-    }
-
-    fn two_nodes() -> JobInfo {
-        JobInfo {
-            nspace: "f@1".into(),
-            size: 5,
-            nodes: vec![
-                NodeInfo { hostname: "n0".into(), node_id: 0, ranks: vec![0..=2] },
-                NodeInfo { hostname: "n1".into(), node_id: 1, ranks: vec![3..=3, 4..=4] },
-            ],
-            local_node: Some(1),
-            local: vec![LocalProc { rank: 3, ..LocalProc::default() }, LocalProc { rank: 4, ..LocalProc::default() }],
-            ..JobInfo::default()
-        }
-    }
-
-    fn find<'a>(infos: &'a [Info], key: &std::ffi::CStr) -> &'a Value {
-        &infos.iter().find(|info| info.is(key)).expect("the key is there").value
-    }
-
-    #[test]
-    fn the_maps_name_every_node_and_rank() {
-        let infos = describe(&two_nodes(), &Plain);
-        assert_eq!(find(&infos, sys::PMIX_NODE_MAP), &Value::from("n0,n1"));
-        assert_eq!(find(&infos, sys::PMIX_PROC_MAP), &Value::from("0,1,2;3,4"));
-        assert_eq!(find(&infos, sys::PMIX_NUM_NODES), &Value::from(2u32));
-    }
-
-    fn node_arrays(infos: &[Info]) -> Vec<&Value> {
-        infos.iter().filter(|i| i.is(sys::PMIX_NODE_INFO_ARRAY)).map(|i| &i.value).collect()
-    }
-
-    #[test]
-    fn every_node_of_a_small_job_is_described_with_its_name_first() {
-        let infos = describe(&two_nodes(), &Plain);
-        let [_, Value::Infos(second)] = node_arrays(&infos)[..] else { panic!("two arrays") };
-        assert!(second[0].is(sys::PMIX_HOSTNAME), "the library reads the name first");
-        assert_eq!(find(second, sys::PMIX_LOCAL_PEERS), &Value::from("3,4"));
-        assert_eq!(find(second, sys::PMIX_LOCALLDR), &Value::Rank(3));
-    }
-
-    fn described_ranks(infos: &[Info]) -> Vec<u32> {
-        let procs = infos.iter().filter(|info| info.is(sys::PMIX_PROC_DATA));
-        let rank = |info: &Info| match &info.value {
-            Value::Infos(proc) if matches!(proc[0].value, Value::Rank(_)) => {
-                proc[0].value.as_i64().expect("a number") as u32
-            }
-            _ => panic!("an array that begins with the rank"),
-        };
-        procs.map(rank).collect()
-    }
-
-    #[test]
-    fn every_process_of_a_small_job_is_described_once() {
-        assert_eq!(described_ranks(&describe(&two_nodes(), &Plain)), [3, 4, 0, 1, 2]);
-    }
-
-    #[test]
-    fn of_a_huge_job_only_what_is_here_is_described() {
-        let job = JobInfo { size: FULL_UP_TO + 1, ..two_nodes() };
-        let infos = describe(&job, &Plain);
-        assert_eq!(described_ranks(&infos), [3, 4]);
-        assert_eq!(node_arrays(&infos).len(), 1);
-    }
-
-    #[test]
-    fn the_application_of_a_remote_process_follows_from_its_rank() {
-        let app = |number, leader, size| AppInfo { number, leader, size, ..AppInfo::default() };
-        let job = JobInfo { apps: vec![app(0, 0, 2), app(1, 2, 3)], ..two_nodes() };
-        let remote: Vec<_> = remote_arrays(&job, &job.nodes[0]).collect();
-        let Value::Infos(third) = &remote[2].value else { panic!("an array") };
-        assert_eq!(find(third, sys::PMIX_APPNUM), &Value::from(1u32));
-        assert_eq!(find(third, sys::PMIX_APP_RANK), &Value::Rank(0));
-    }
-
-    #[test]
-    fn sharing_cores_is_said_only_when_it_is_so() {
-        let said = |job: &JobInfo| describe(job, &Plain).iter().any(|i| i.is(sys::PMIX_NODE_OVERSUBSCRIBED));
-        assert!(!said(&two_nodes()));
-        assert!(said(&JobInfo { oversubscribed: true, ..two_nodes() }));
-    }
-
-    #[test]
-    fn the_parent_of_a_spawned_job_is_known_to_the_job_and_to_each_process() {
-        let parent = Proc::new("f@0", 2);
-        let infos = describe(&JobInfo { parent: Some(parent.clone()), ..two_nodes() }, &Plain);
-        assert_eq!(find(&infos, sys::PMIX_PARENT_ID), &Value::Proc(parent.clone()));
-        let proc = infos.iter().find(|info| info.is(sys::PMIX_PROC_DATA)).expect("a process");
-        let Value::Infos(proc) = &proc.value else { panic!("an array") };
-        assert_eq!(find(proc, sys::PMIX_PARENT_ID), &Value::Proc(parent));
-    }
-
-    #[test]
-    fn a_node_without_processes_describes_none() {
-        let job = JobInfo { local_node: None, local: Vec::new(), size: FULL_UP_TO + 1, ..two_nodes() };
-        let infos = describe(&job, &Plain);
-        assert!(!infos.iter().any(|i| i.is(sys::PMIX_NODE_INFO_ARRAY) || i.is(sys::PMIX_PROC_DATA)));
-    }
-}
+mod tests;

@@ -39,7 +39,7 @@ pub use completer::Completer;
 pub use environment::{FrontDoor, PROCESS_ENV, compat_env};
 pub use ferrite_pmix_sys::{OpenError, Version};
 pub use gate::{Claim, FirstMessage, Greeting};
-pub use job::{AppInfo, JobInfo, LocalProc, NodeInfo};
+pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc};
 pub use replies::Replies;
 pub use server::{Audience, Error, Notice, OutputChannel, Server, ServerConfig};
 pub use socket::wake_at;

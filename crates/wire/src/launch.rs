@@ -18,6 +18,9 @@ pub struct LaunchOrder {
     pub map: JobMap,
     /// Environment that the submitter forwards to every process, before each app's own changes.
     pub env: Vec<EnvOp>,
+    /// Number of processes that the DVM has launched before it (`PMIX_NPROC_OFFSET`): with it a rank is unique among
+    /// all jobs of the DVM.
+    pub rank_offset: u32,
     /// Slots of the whole DVM (`PMIX_UNIV_SIZE`).
     pub univ_size: u32,
     /// True when leaving without finalize is no failure (`prte_allowed_exit_without_sync`).

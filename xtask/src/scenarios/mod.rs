@@ -14,6 +14,7 @@ mod dvm;
 mod elastic;
 mod elastic_pmix;
 mod endings;
+mod job_data;
 mod limits;
 mod machine;
 mod managers;
@@ -105,6 +106,7 @@ fn all() -> Vec<Scenario> {
     let mut all = output::all();
     all.extend(machine::all());
     all.extend(mpi::all());
+    all.extend(job_data::all());
     all.extend(endings::all());
     all.extend(policies::all());
     all.extend(parameters::all());

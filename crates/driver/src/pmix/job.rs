@@ -1,16 +1,33 @@
-//! The description of a job for the library, from its launch order. Pure; only [`super::PmixBridge`] uses it.
+//! The description of a job for the library, from its launch order. Only [`super::PmixBridge`] uses it.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
-use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
-use ferrite_types::{AppContext, CpuSet, Device, JobMap};
+use ferrite_pmix::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, Proc, RemoteProc};
+use ferrite_types::{AppContext, Device, JobMap, Placement, Topology};
 use ferrite_wire::LaunchOrder;
 
+use super::locality;
+
+/// The machine of this daemon, as its processes may ask for it.
+pub(super) struct Machine {
+    pub(super) topology: Topology,
+    /// All of its memory, in bytes; `None` when the system does not say.
+    pub(super) memory: Option<u64>,
+    /// True when the domains of host names are part of the names (`prte_keep_fqdn_hostnames`).
+    pub(super) keep_fqdn: bool,
+}
+
+/// Returns the size of this machine's memory, in bytes.
+pub(super) fn physical_memory() -> Option<u64> {
+    let system = rustix::system::sysinfo();
+    system.totalram.checked_mul(system.mem_unit.into()).filter(|bytes| *bytes > 0)
+}
+
 /// Describes the job as this node's server presents it; `session_dir` contains the directory of the job.
-pub(super) fn job_info(registration: &Registration, session_dir: &Path) -> JobInfo {
+pub(super) fn job_info(registration: &Registration, session_dir: &Path, machine: &Machine) -> JobInfo {
     let order = &registration.order;
     let map = &order.map;
     let nspace = order.job.nspace(&registration.dvm);
@@ -22,6 +39,7 @@ pub(super) fn job_info(registration: &Registration, session_dir: &Path) -> JobIn
         job_id: nspace.clone(),
         nspace,
         universe_size: order.univ_size,
+        rank_offset: order.rank_offset,
         size,
         max_procs: order.univ_size.max(size),
         map_by: policy.map_by,
@@ -31,7 +49,10 @@ pub(super) fn job_info(registration: &Registration, session_dir: &Path) -> JobIn
         nodes: nodes(map),
         local_node: map.nodes.iter().position(|n| n.daemon == registration.daemon),
         apps: apps(order),
-        local: local(registration, &nsdir),
+        local: local(registration, &nsdir, &machine.topology),
+        remote: remote(registration),
+        memory: machine.memory,
+        keep_fqdn: machine.keep_fqdn,
         oversubscribed: registration.oversubscribed,
         nsdir,
         parent: order.parent.map(|parent| Proc::new(parent.job.nspace(&registration.dvm), parent.rank.0)),
@@ -79,10 +100,28 @@ fn apps(order: &LaunchOrder) -> Vec<AppInfo> {
     apps
 }
 
-fn local(registration: &Registration, nsdir: &Path) -> Vec<LocalProc> {
+/// Returns what the job map says of each process elsewhere, if the job is small enough that the library gets it.
+fn remote(registration: &Registration) -> BTreeMap<u32, RemoteProc> {
+    let map = &registration.order.map;
+    if map.procs.len() > DETAILS_UP_TO as usize {
+        return BTreeMap::new();
+    }
+    let is_here = |placement: &Placement| {
+        map.nodes.get(placement.node as usize).is_some_and(|node| node.daemon == registration.daemon)
+    };
+    let elsewhere = map.ranks().filter(|(_, placement)| !is_here(placement));
+    let told = elsewhere.map(|(rank, placement)| {
+        let cpuset = placement.cpus.as_ref().map(locality::cpuset);
+        (rank.0, RemoteProc { node_rank: placement.node_rank.0, cpuset })
+    });
+    told.collect()
+}
+
+fn local(registration: &Registration, nsdir: &Path, topology: &Topology) -> Vec<LocalProc> {
     let map = &registration.order.map;
     let here = map.nodes.iter().position(|n| n.daemon == registration.daemon);
     let mut seen_of_app = vec![0u32; registration.order.spec.apps.len()];
+    let mut seen_on_package: BTreeMap<u32, u16> = BTreeMap::new();
     let mut found = Vec::new();
     for (rank, placement) in map.ranks() {
         let app_rank = match seen_of_app.get_mut(usize::from(placement.app)) {
@@ -90,6 +129,12 @@ fn local(registration: &Registration, nsdir: &Path) -> Vec<LocalProc> {
             None => rank.0,
         };
         if Some(placement.node as usize) == here {
+            let cpus = placement.cpus.as_ref();
+            let package = cpus.and_then(|cpus| locality::package(topology, cpus));
+            let package_rank = package.map(|package| {
+                let seen = seen_on_package.entry(package).or_default();
+                std::mem::replace(seen, seen.saturating_add(1))
+            });
             found.push(LocalProc {
                 rank: rank.0,
                 app: placement.app.into(),
@@ -98,7 +143,9 @@ fn local(registration: &Registration, nsdir: &Path) -> Vec<LocalProc> {
                 node_rank: placement.node_rank.0,
                 reincarnation: 0,
                 proc_dir: nsdir.join(rank.to_string()),
-                cpuset: placement.cpus.as_ref().map(hwloc_text),
+                cpuset: cpus.map(locality::cpuset),
+                locality: cpus.and_then(|cpus| locality::string(topology, cpus)),
+                package_rank,
                 devices: registration.devices.get(&rank).map(|devices| device_names(devices)),
             });
         }
@@ -110,24 +157,6 @@ fn local(registration: &Registration, nsdir: &Path) -> Vec<LocalProc> {
 fn device_names(devices: &[Device]) -> String {
     let names = devices.iter().map(|device| device.uuid.as_deref().unwrap_or(&device.name));
     names.collect::<Vec<_>>().join(",")
-}
-
-/// Formats a set of processors in hwloc's notation: words of 32 bits, the highest first.
-fn hwloc_text(cpus: &CpuSet) -> String {
-    let mut words = vec![0u32];
-    for cpu in cpus.iter() {
-        let word = cpu as usize / 32;
-        if words.len() <= word {
-            words.resize(word + 1, 0);
-        }
-        words[word] |= 1 << (cpu % 32);
-    }
-    let mut text = String::from("hwloc:");
-    for (at, word) in words.iter().rev().enumerate() {
-        let comma = if at == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}0x{word:08x}");
-    }
-    text
 }
 
 #[cfg(test)]
@@ -162,6 +191,7 @@ pub(super) mod tests {
             spec: JobSpec::new(vec![app(program), app(program)]),
             map,
             env: Vec::new(),
+            rank_offset: 10,
             univ_size: 4,
             exit_without_sync_ok: false,
             devices: None,
@@ -177,8 +207,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_job_is_described_from_where_the_daemon_stands() {
-        let info = job_info(&registration(1, "a"), Path::new("/s"));
+        let info = job_info(&registration(1, "a"), Path::new("/s"), &machine());
         assert_eq!((info.nspace.as_str(), info.session_id), ("dvm@1", 5));
+        assert_eq!(info.rank_offset, 10);
         assert_eq!((info.size, info.universe_size, info.local_node), (3, 4, Some(1)));
         assert_eq!(info.nodes[0].ranks, [0..=1]);
         assert_eq!(info.apps[1].leader, 2);
@@ -187,9 +218,30 @@ pub(super) mod tests {
         assert_eq!(info.local[0].proc_dir, Path::new("/s/1/2"));
     }
 
+    fn machine() -> Machine {
+        Machine { topology: Topology::uniform(1, 4, 1), memory: Some(1 << 30), keep_fqdn: false }
+    }
+
+    /// The same job with ranks 0 and 2 bound to core 1 of their nodes.
+    fn bound(daemon: u32) -> Registration {
+        let mut registration = registration(daemon, "a");
+        let order = Arc::get_mut(&mut registration.order).expect("nobody else has it");
+        for rank in [0, 2] {
+            order.map.procs[rank].cpus = Some([1].into_iter().collect());
+            order.map.procs[rank].node_rank = LocalRank(7);
+        }
+        registration
+    }
+
     #[test]
-    fn processors_are_written_as_hwloc_reads_them() {
-        assert_eq!(hwloc_text(&[0, 1].into_iter().collect()), "hwloc:0x00000003");
-        assert_eq!(hwloc_text(&[1, 32].into_iter().collect()), "hwloc:0x00000001,0x00000002");
+    fn a_bound_process_is_told_where_it_is_among_its_neighbours() {
+        let info = job_info(&bound(0), Path::new("/s"), &machine());
+        let first = &info.local[0];
+        assert_eq!(first.cpuset.as_deref(), Some("hwloc:1"));
+        assert_eq!((first.locality.as_deref(), first.package_rank), (Some("SK0:CR1:HT1:NM0"), Some(0)));
+        assert_eq!((&info.local[1].locality, info.local[1].package_rank), (&None, None), "it is not bound");
+        let expected = RemoteProc { node_rank: 7, cpuset: Some("hwloc:1".to_owned()) };
+        assert_eq!(info.remote, [(2, expected)].into());
+        assert_eq!((info.memory, info.keep_fqdn), (Some(1 << 30), false));
     }
 }

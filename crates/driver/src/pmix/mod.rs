@@ -17,6 +17,7 @@ mod events;
 mod hint;
 mod job;
 mod library;
+mod locality;
 mod placing;
 mod pmi1;
 mod published;
@@ -38,7 +39,7 @@ use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
 use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
-use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, Topology};
 use ferrite_wire::{ProcFailure, Resize, TimeWarning};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
@@ -51,6 +52,7 @@ use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
 use door::Door;
 use hint::Hints;
+use job::Machine;
 pub(crate) use library::Runner;
 use library::{Event, Library};
 use pmi1::Pmi1;
@@ -78,6 +80,10 @@ pub(crate) struct Host<'a> {
     pub(crate) daemon: DaemonRank,
     pub(crate) hostname: &'a str,
     pub(crate) session_dir: &'a SessionDir,
+    /// The machine's topology.
+    pub(crate) topology: &'a Topology,
+    /// True when the domains of host names are part of the names.
+    pub(crate) keep_fqdn: bool,
     /// The program that runs the library.
     pub(crate) runner: Runner,
     /// The value of `prte_dvm_events`.
@@ -91,6 +97,7 @@ struct Shared {
     daemon: DaemonRank,
     hostname: String,
     session_dir: SessionDir,
+    machine: Machine,
     jobs: RefCell<BTreeMap<JobId, Job>>,
     names: RefCell<Names>,
     hints: RefCell<Hints>,
@@ -120,13 +127,14 @@ struct Job {
 
 impl PmixBridge {
     pub(crate) fn new(inbox: Inbox, host: Host<'_>, requests: Option<Requests>, holders: Holders) -> Self {
-        let Host { dvm, daemon, hostname, session_dir, runner, size_events } = host;
+        let Host { dvm, daemon, hostname, session_dir, topology, keep_fqdn, runner, size_events } = host;
         let tools = requests.map(|requests| RefCell::new(Tools::new(Way::Here(requests), dvm, daemon)));
         let shared = Shared {
             dvm: dvm.to_owned(),
             daemon,
             hostname: hostname.to_owned(),
             session_dir: session_dir.clone(),
+            machine: Machine { topology: topology.clone(), memory: job::physical_memory(), keep_fqdn },
             jobs: RefCell::default(),
             names: RefCell::default(),
             hints: RefCell::default(),
@@ -423,7 +431,7 @@ impl Shared {
     }
 
     fn present(&self, library: &Library, job: &Job) {
-        library.register(job::job_info(&job.registration, self.session_dir.path()));
+        library.register(job::job_info(&job.registration, self.session_dir.path(), &self.machine));
     }
 
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {

@@ -36,6 +36,8 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
             daemon: DaemonRank(0),
             hostname: "n0",
             session_dir: &session_dir,
+            topology: &ferrite_types::Topology::uniform(1, 2, 1),
+            keep_fqdn: false,
             runner: helper(),
             size_events: None,
         };

@@ -49,6 +49,8 @@ pub(super) struct Launch {
     pub(super) debugging: RankSet,
     /// Daemons that were sent the launch order: its hosts, and others whose processes may meet its own.
     pub(super) known_at: RankSet,
+    /// Number of processes that the DVM has launched before this job.
+    pub(super) rank_offset: u32,
     pub(super) stdin: Pump,
 }
 
@@ -104,7 +106,7 @@ impl Phase {
     }
 
     /// Begins the launch by the daemons `known_at`, of which each reports.
-    pub(super) fn launch(&mut self, known_at: RankSet, ended: usize) {
+    pub(super) fn launch(&mut self, known_at: RankSet, ended: usize, rank_offset: u32) {
         debug_assert!(matches!(self, Phase::Mapped(..)), "a job is launched once, and with places");
         let map = self.map().clone();
         let hosts = map.daemons();
@@ -118,6 +120,7 @@ impl Phase {
             registering: hosts.clone(),
             debugging: hosts,
             known_at,
+            rank_offset,
             stdin: Pump::default(),
         });
     }

@@ -19,6 +19,8 @@ pub(in crate::head) struct Jobs {
     pub(super) known: BTreeMap<JobId, Job>,
     /// The number of the latest job.
     last: u32,
+    /// Number of processes of all launched jobs.
+    launched_procs: u32,
     /// Submissions that arrived before the DVM was ready.
     early: Vec<(RequestId, Submission)>,
     /// The jobs of submissions whose client is connected.
@@ -49,6 +51,16 @@ impl Jobs {
     pub(super) fn number(&mut self) -> JobId {
         self.last += 1;
         JobId(self.last)
+    }
+
+    /// Returns the number of processes launched before, and counts those of one more job. The count begins anew before
+    /// a global rank would meet PMIx's special ranks.
+    pub(super) fn take_rank_offset(&mut self, size: usize) -> u32 {
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let fits = self.launched_procs.checked_add(size).filter(|end| *end <= i32::MAX as u32);
+        let offset = fits.map_or(0, |_| self.launched_procs);
+        self.launched_procs = fits.unwrap_or(size);
+        offset
     }
 
     pub(in crate::head) fn get(&self, id: JobId) -> Option<&Job> {

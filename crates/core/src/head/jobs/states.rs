@@ -162,9 +162,10 @@ impl Head {
     /// Sends the launch order to the hosting daemons and those of the spawn tree (spec L17).
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
         let audience = self.audience(id, cx);
+        let rank_offset = self.jobs.take_rank_offset(self.jobs.at(id).map().procs.len());
         let job = self.jobs.at_mut(id);
         let ended = job.ended();
-        job.phase.launch(audience.clone(), ended);
+        job.phase.launch(audience.clone(), ended, rank_offset);
         let job = self.jobs.at(id);
         // What the DVM says of its jobs comes first, so that a job's own words win.
         let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
