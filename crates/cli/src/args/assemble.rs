@@ -147,7 +147,7 @@ impl Job {
         self.placement_of(placement, per_node)?;
         self.grow_of(grow)?;
         self.session_of(session)?;
-        // What the line says of single variables comes behind, and so wins.
+        // Options about single variables come last, so that they win over the directories.
         let env = prefixes.env().into_iter().chain(self.env_of(&env, &matches, environment)?).collect();
         self.io_of(io)?;
         self.control_of(control)?;

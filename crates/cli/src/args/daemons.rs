@@ -61,7 +61,7 @@ pub(crate) fn directory(option: &str, text: String) -> Result<String, UsageError
     }
 }
 
-/// How much a command that starts a DVM reports.
+/// The options about the amount of reports of a command that starts a DVM.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Loudness {
     /// `--verbose`.

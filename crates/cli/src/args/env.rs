@@ -164,7 +164,7 @@ pub(crate) fn runtime_parameter(key: &str) -> Option<String> {
 /// The variables that permit root to run programs, if each is `1`.
 pub(crate) const ROOT_PERMISSION: [&str; 2] = ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
-/// The same for Open MPI's `mpirun`, which runs `prterun`.
+/// The pair of variables by which root permits itself to run programs under Open MPI's `mpirun`.
 const ROOT_PERMISSION_OF_OMPI: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
 /// True when both variables of a pair say that root may run programs.

@@ -20,7 +20,7 @@ pub(super) struct Questions {
     open: BTreeMap<u64, (JobId, Asker)>,
 }
 
-/// Who gets the answer.
+/// The addressee of an answer.
 #[derive(Debug)]
 pub(super) enum Asker {
     /// A call of libpmix.

@@ -11,7 +11,7 @@ use super::super::questions::Asker;
 use super::{Pmi1Question, answer, wish};
 use crate::cx::Cx;
 
-/// What stands before a name in its key.
+/// The beginning of the keys of names in the data server.
 const PREFIX: &str = "pmi1:";
 
 impl Daemon {

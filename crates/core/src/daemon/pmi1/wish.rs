@@ -1,4 +1,4 @@
-//! What a spawn by PMI-1 asks for, as a submission. Keys of an `MPI_Info` that the MPI standard reserves are obeyed,
+//! Translates a spawn by PMI-1 into a submission. Keys of an `MPI_Info` that the MPI standard reserves are obeyed,
 //! as are those that name a session; the standard lets all others have no effect.
 
 use ferrite_pmi1::{Spawn, SpawnApp};

@@ -63,8 +63,7 @@ impl Jobs {
     }
 
     /// Connects a job with one that it has spawned by PMI-1, for as long as both run: a program connects them by
-    /// itself, and PMI-1 does not tell when it parts them
-    /// (spec L41).
+    /// itself, and PMI-1 does not tell when it parts them (spec L41).
     pub(super) fn bind(&mut self, parent: JobId, child: JobId) {
         if let Some(members) = Members::of_jobs(vec![(parent, Vec::new()), (child, Vec::new())]) {
             self.connections.0.insert(members, 1);

@@ -167,7 +167,7 @@ impl Head {
         let ended = job.ended();
         job.phase.launch(audience.clone(), ended, rank_offset);
         let job = self.jobs.at(id);
-        // What the DVM says of its jobs comes first, so that a job's own words win.
+        // The environment for all jobs of the DVM comes first, so that the job's own wins.
         let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
