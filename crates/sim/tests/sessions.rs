@@ -25,14 +25,14 @@ fn seeds_that_a_sweep_found_hold() {
     // 90002850, 90009510: a shrink waits its turn for nodes that leave meanwhile. 90024282: an allocation whose node
     // was lost is given back. 90008224: a session ends with that in which it was made. 60012338, 70001947,
     // 50004231: a later request gives a session its time limit. 90002211: the second request for a session is done
-    // before the first. 90009260: a client asks for a node that a process has brought. 150007392, 150012466: a later
-    // request has the warning of a session given to another requester.
+    // before the first. 90009260: a client asks for a node that a process has brought. 150007392, 150012466,
+    // 170000807: a later request has the warning of a session given to another requester, or at another time.
     let early = [
         3_230, 3_500, 22_213, 24_318, 30_880, 37_067, 58_582, 20_006_438, 20_066_280, 30_000_209, 41_001_288,
         50_004_231, 50_010_681, 50_012_060, 60_012_338, 70_001_947, 90_000_956, 90_002_211, 90_002_850, 90_008_224,
         90_009_260, 90_009_510, 90_024_282,
     ];
-    for seed in early.into_iter().chain([150_007_392, 150_012_466]) {
+    for seed in early.into_iter().chain([150_007_392, 150_012_466, 170_000_807]) {
         hold(&Scenario::sessions(seed));
     }
 }

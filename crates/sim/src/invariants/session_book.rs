@@ -221,8 +221,11 @@ impl SessionBook {
             format!("the time of session {id} was up at {until}, and it is there")
         })?;
         let Some((before, request)) = self.warnings.get(&id) else { return Ok(()) };
-        let is_late = self.is_late(at, until.saturating_sub(*before));
-        let is_warned = self.warned.contains(request) || (self.warns_others.contains(&id) && status.warned);
+        // Another requester may have asked for another lead time.
+        let by_other = self.warns_others.contains(&id);
+        let before = status.warns_s.filter(|_| by_other).map_or(*before, |seconds| seconds * SECOND);
+        let is_late = self.is_late(at, until.saturating_sub(before));
+        let is_warned = self.warned.contains(request) || (by_other && status.warned);
         require(!is_late || is_warned, || {
             format!("session {id} is about to end, and request {request:?} was not warned")
         })
