@@ -34,6 +34,8 @@ pub struct HeadConfig {
     pub prted: String,
     /// The directory in which the user has started it.
     pub cwd: String,
+    /// The session directory of the head.
+    pub session_dir: String,
     /// Local time at timestamp zero, in seconds since 1970: for dates in output tags.
     pub local_time_at_zero_s: i64,
     /// True when a user sees standard error as it is written.

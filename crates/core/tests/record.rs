@@ -6,7 +6,7 @@ use common::{Cluster, job};
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_types::SessionId;
 use ferrite_types::*;
-use ferrite_wire::control::{JobRecord, Reply, Request, SessionStatus, Submission};
+use ferrite_wire::control::{AppRecord, JobRecord, Reply, Request, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SlotChange};
 
 fn dvm() -> Cluster {
@@ -51,13 +51,55 @@ fn a_job_has_a_record_of_where_it_comes_from_and_what_it_may_use() {
     let shown = record(&mut dvm, 2, 1);
     assert_eq!((shown.personality.as_str(), shown.launcher.as_str()), ("ompi", "prun.n0.7"));
     assert_eq!((shown.session, shown.parent, shown.stdin), (SessionId::DVM, None, Some(StdinTarget::Rank(Rank(0)))));
-    assert_eq!(shown.apps, [("a.out".to_owned(), 3)]);
+    let app = AppRecord { argv: vec!["a.out".to_owned()], left_out: 0, procs: 3, wdir: Some("/".to_owned()) };
+    assert_eq!((shown.apps, shown.session_dir.as_str()), (vec![app], "/tmp/prte.1/1"));
     assert_eq!((shown.slots, shown.bookmark.as_str()), (16, "n2"), "four nodes with four slots each");
     let mut some = by_node(2);
     some.spec.apps[0].hosts.hosts = ["n1", "n3"].map(|name| HostRef::Host(HostEntry::named(name))).into();
     dvm.submit(3, some);
     let shown = record(&mut dvm, 4, 2);
     assert_eq!((shown.slots, shown.bookmark.as_str()), (8, "n3"));
+}
+
+#[test]
+fn the_arguments_of_a_job_are_kept_as_far_as_there_is_room() {
+    let mut dvm = dvm();
+    let mut long = by_node(1);
+    long.spec.apps[0].argv.extend(["-x".to_owned(), "y".repeat(9_000), "z".to_owned()]);
+    long.spec.apps[0].wdir = Some("data".to_owned());
+    long.spec.apps.push(AppContext {
+        argv: vec!["b.out".to_owned(), "1".to_owned()],
+        session_cwd: true,
+        ..long.spec.apps[0].clone()
+    });
+    dvm.submit(1, long);
+    let [first, second] = &record(&mut dvm, 2, 1).apps[..] else { panic!("two programs") };
+    assert_eq!((&first.argv[..], first.left_out), (&["a.out".to_owned(), "-x".to_owned()][..], 2));
+    assert_eq!((second.argv[0].as_str(), second.wdir.as_deref()), ("b.out", None), "a program is always named");
+    assert!(first.wdir.as_deref().is_some_and(|wdir| wdir.ends_with("/data")));
+    dvm.ask(3, Request::Jobs);
+    let Reply::Jobs(jobs) = dvm.reply(3) else { panic!("no jobs") };
+    let (command, wdir) = (jobs[0].command.as_str(), jobs[0].wdir.as_deref());
+    assert!(command.starts_with("a.out -x yyyy") && command.ends_with("y…"), "{command}");
+    assert_eq!((command.chars().count(), wdir), (241, first.wdir.as_deref()));
+}
+
+#[test]
+fn a_node_names_the_jobs_that_it_works_for() {
+    let mut dvm = dvm();
+    dvm.submit(1, by_node(3));
+    dvm.submit(2, by_node(4));
+    let jobs = |dvm: &mut Cluster, id| {
+        dvm.ask(id, Request::Nodes);
+        match dvm.reply(id) {
+            Reply::Nodes(nodes) => nodes.iter().map(|node| node.jobs.clone()).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (both, second) = (vec![(JobId(1), 1), (JobId(2), 1)], vec![(JobId(2), 1)]);
+    assert_eq!(jobs(&mut dvm, 3), [both.clone(), both.clone(), both, second]);
+    dvm.exit_all();
+    assert_eq!(jobs(&mut dvm, 4), vec![Vec::new(); 4]);
 }
 
 #[test]

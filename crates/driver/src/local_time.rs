@@ -11,6 +11,13 @@ pub(crate) fn now_s() -> i64 {
     seconds + offset_s(seconds)
 }
 
+/// Returns the offset of local time from UTC (seconds, positive to the east) now.
+#[must_use]
+pub fn zone_s() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    offset_s(since.map_or(0, |d| d.as_secs() as i64))
+}
+
 fn offset_s(at: libc::time_t) -> i64 {
     let mut broken_down = MaybeUninit::<libc::tm>::zeroed();
     // SAFETY: both pointers are valid for the call; zeros are a valid `tm` should it fail, with an offset of zero.

@@ -470,6 +470,7 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         topology: None,
         prted: "/opt/ferrite/bin/prted".to_owned(),
         cwd: "/home/user".to_owned(),
+        session_dir: "/tmp/prte.1".to_owned(),
         persistent: scenario.persistent,
         served: None,
         local_time_at_zero_s: 0,

@@ -50,6 +50,18 @@ pub struct AppContext {
     pub session_cwd: bool,
 }
 
+impl AppContext {
+    /// The directory in which its processes start, unless each has one of its own.
+    #[must_use]
+    pub fn directory(&self) -> String {
+        match self.wdir.as_deref() {
+            None => self.submit_dir.clone(),
+            Some(wdir) if wdir.starts_with('/') => wdir.to_owned(),
+            Some(wdir) => format!("{}/{wdir}", self.submit_dir),
+        }
+    }
+}
+
 /// One change to a process's environment, which the daemon makes before it starts the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EnvOp {

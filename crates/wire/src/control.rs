@@ -558,6 +558,8 @@ pub struct NodeStatus {
     pub max_slots: u32,
     /// The number of its cores.
     pub cores: u32,
+    /// The jobs with processes there that have not ended, each with the number of these processes.
+    pub jobs: Vec<(JobId, u32)>,
 }
 
 /// The status line of a job.
@@ -567,6 +569,11 @@ pub struct JobStatus {
     pub job: JobId,
     /// Its programs, separated by ` : `.
     pub name: String,
+    /// The command lines of its programs, quoted for a shell and separated by ` : `; a long one is cut and ends with
+    /// `…`.
+    pub command: String,
+    /// The working directory of its first program; `None` = each process has one of its own.
+    pub wdir: Option<String>,
     /// Its processes; 0 before they are mapped.
     pub procs: u32,
     /// Its nodes; 0 before they are mapped.
@@ -653,8 +660,11 @@ pub struct JobRecord {
     pub parent: Option<ProcId>,
     /// Jobs that its processes have spawned and that are not over.
     pub children: Vec<JobId>,
-    /// Its programs, each with its number of processes.
-    pub apps: Vec<(String, u32)>,
+    /// Its programs.
+    pub apps: Vec<AppRecord>,
+    /// The directory of its files on the head's node, which exists while processes of that node use PMIx; its
+    /// counterparts on other nodes lie in the session directories of their daemons.
+    pub session_dir: String,
     /// The ranks that read its standard input.
     pub stdin: Option<StdinTarget>,
     /// Slots of the nodes that it may use.
@@ -679,6 +689,19 @@ pub struct JobRecord {
     pub terminated: u32,
     /// The number of stack traces of failed processes; always 0, as `--get-stack-traces` is not offered.
     pub traces: u32,
+}
+
+/// The record of one program of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppRecord {
+    /// The program and its first arguments, as far as the record of a job has room for them.
+    pub argv: Vec<String>,
+    /// The number of arguments that are left out at the end.
+    pub left_out: u32,
+    /// The number of its processes; 0 before it is mapped.
+    pub procs: u32,
+    /// Its working directory; `None` = each process has one of its own.
+    pub wdir: Option<String>,
 }
 
 /// The status of a process.

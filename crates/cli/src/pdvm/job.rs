@@ -1,6 +1,7 @@
 //! `pdvm job`: everything about one job.
 
-use ferrite_wire::control::{JobDetail, JobRecord, JobStatus, ProcStatus};
+use ferrite_rm::launcher::shell_quote;
+use ferrite_wire::control::{AppRecord, JobDetail, JobRecord, JobStatus, ProcStatus};
 
 use super::dvm::Dvm;
 use super::failure::Failure;
@@ -18,10 +19,11 @@ pub(super) fn answer(dvm: &mut Dvm, name: &JobName, json: bool) -> Result<String
 }
 
 fn to_json(detail: &JobDetail, moment: &Moment) -> String {
-    json::document("job", moment, json::Detail::of(detail))
+    json::document("job", moment, json::Detail::of(detail, moment))
 }
 
-fn render(detail: &JobDetail, moment: &Moment) -> String {
+/// Returns all about a job as text.
+pub(super) fn render(detail: &JobDetail, moment: &Moment) -> String {
     let job = &detail.status;
     let mut text = format!("Job {} ({})\n", job.job, plain(&detail.nspace));
     let mut say = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
@@ -31,7 +33,16 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
         say("Waits for", plain(&job.waiting_for));
     }
     say("Processes", extent(job));
+    if !detail.record.session_dir.is_empty() {
+        say("Files", format!("{} on the head's node, while its processes use PMIx", plain(&detail.record.session_dir)));
+    }
     let record = &detail.record;
+    for app in &record.apps {
+        let of = if app.procs == 0 { String::new() } else { format!("   ({})", processes_in_words(app.procs)) };
+        say("Command", format!("{}{of}", command(app)));
+        let wdir = app.wdir.as_deref().map_or_else(|| "one of its own for each process".to_owned(), plain);
+        say("Directory", wdir);
+    }
     say("Session", format!("{}, with {} to use", record.session, count(record.slots.into(), "slot", "slots")));
     say("Started by", started_by(record));
     say("Bookmark", or_none(Some(plain(&record.bookmark)).filter(|node| !node.is_empty())));
@@ -40,9 +51,9 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
         say("Ending", ending.name().to_owned());
     }
     say("Exit code", or_none(job.exit_code));
-    say("Submitted", ago(job.submitted_us, moment));
+    say("Submitted", format!("{}, {}", moment.local(job.submitted_us), ago(job.submitted_us, moment)));
     say("Running", or_none(job.running_us.map(|at| running(job, at, moment))));
-    say("Ended", or_none(job.ended_us.map(|at| ago(at, moment))));
+    say("Ended", or_none(job.ended_us.map(|at| format!("{}, {}", moment.local(at), ago(at, moment)))));
     if !detail.lost_ranks.is_empty() {
         let ranks: Vec<String> = detail.lost_ranks.iter().map(ToString::to_string).collect();
         say("Lost ranks", format!("{} (their nodes have left or were lost)", ranks.join(" ")));
@@ -51,6 +62,20 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
         say(if index == 0 { "Cause" } else { "" }, plain(line));
     }
     text + &states(detail) + &places(&detail.places) + &processes(&detail.procs)
+}
+
+/// Returns a command line, and how much of it is missing.
+fn command(app: &AppRecord) -> String {
+    let words: Vec<String> = app.argv.iter().map(|argument| plain(&shell_quote(argument))).collect();
+    let more = match app.left_out {
+        0 => String::new(),
+        more => format!(" … and {}", count(more.into(), "more argument", "more arguments")),
+    };
+    words.join(" ") + &more
+}
+
+fn processes_in_words(processes: u32) -> String {
+    count(processes.into(), "process", "processes")
 }
 
 fn started_by(record: &JobRecord) -> String {
@@ -84,7 +109,7 @@ fn extent(job: &JobStatus) -> String {
 fn running(job: &JobStatus, at_us: u64, moment: &Moment) -> String {
     let launch = duration(at_us.saturating_sub(job.submitted_us));
     let ran = or_none(ran_for_us(job, moment).map(duration));
-    format!("{}, {launch} after its submission, for {ran}", ago(at_us, moment))
+    format!("{}, {}, {launch} after its submission, for {ran}", moment.local(at_us), ago(at_us, moment))
 }
 
 fn states(detail: &JobDetail) -> String {

@@ -6,8 +6,11 @@ use super::dvm::Dvm;
 use super::failure::Failure;
 use super::json;
 use super::moment::Moment;
-use super::status::NAME_WIDTH;
-use super::text::{NONE, Side, Table, cut, duration, or_none, plain};
+use super::text::{NONE, Side, Table, cut, cut_front, duration, or_none, plain};
+
+/// The most characters of a command line and of a directory; `pdvm job` and JSON have more.
+const COMMAND_WIDTH: usize = 40;
+const DIRECTORY_WIDTH: usize = 24;
 
 pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
     let (_, moment) = dvm.status()?;
@@ -16,7 +19,7 @@ pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
 }
 
 fn to_json(jobs: &[JobStatus], moment: &Moment) -> String {
-    json::document("jobs", moment, json::Jobs { jobs: jobs.iter().map(json::Job::of).collect() })
+    json::document("jobs", moment, json::Jobs { jobs: jobs.iter().map(|job| json::Job::of(job, moment)).collect() })
 }
 
 fn render(jobs: &[JobStatus], moment: &Moment) -> String {
@@ -30,7 +33,8 @@ fn render(jobs: &[JobStatus], moment: &Moment) -> String {
         ("SUBMITTED", Side::Right),
         ("RAN FOR", Side::Right),
         ("ENDED", Side::Right),
-        ("NAME", Side::Left),
+        ("COMMAND", Side::Left),
+        ("DIRECTORY", Side::Left),
         ("WAITS FOR", Side::Left),
     ];
     let mut table = Table::new(&columns);
@@ -42,17 +46,23 @@ fn row(job: &JobStatus, moment: &Moment) -> Vec<String> {
     let first = if job.first_node.is_empty() { NONE.to_owned() } else { plain(&job.first_node) };
     vec![
         job.job.to_string(),
-        job.ending.map_or_else(|| job.state.to_string(), |ending| ending.name().to_owned()),
+        state(job),
         job.procs.to_string(),
         job.nodes.to_string(),
         first,
         or_none(job.exit_code),
-        ago(job.submitted_us, moment),
+        moment.short(job.submitted_us),
         or_none(ran_for_us(job, moment).map(duration)),
         or_none(job.ended_us.map(|at| ago(at, moment))),
-        cut(&job.name, NAME_WIDTH),
+        cut(&job.command, COMMAND_WIDTH),
+        job.wdir.as_deref().map_or_else(|| NONE.to_owned(), |wdir| cut_front(wdir, DIRECTORY_WIDTH)),
         plain(&job.waiting_for),
     ]
+}
+
+/// Formats the end of a job, or its state while it goes on.
+pub(super) fn state(job: &JobStatus) -> String {
+    job.ending.map_or_else(|| job.state.to_string(), |ending| ending.name().to_owned())
 }
 
 /// Formats the age of a time of the DVM, such as `2.0 s ago`.

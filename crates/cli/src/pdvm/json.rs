@@ -3,8 +3,8 @@
 
 use ferrite_types::{CampaignKind, JobState, ProcState, SessionId, StdinTarget};
 use ferrite_wire::control::{
-    CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus, SessionChoice,
-    SessionStatus,
+    AppRecord, CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
+    SessionChoice, SessionStatus,
 };
 use serde::Serialize;
 
@@ -173,6 +173,14 @@ pub(crate) struct Node {
     slots_in_use: u32,
     max_slots: Option<u32>,
     cores: u32,
+    jobs: Vec<NodeJob>,
+}
+
+/// A job of a node.
+#[derive(Serialize)]
+struct NodeJob {
+    job: u32,
+    processes: u32,
 }
 
 impl Node {
@@ -185,6 +193,7 @@ impl Node {
             slots_in_use: node.slots_in_use,
             max_slots: Some(node.max_slots).filter(|max| *max > 0),
             cores: node.cores,
+            jobs: node.jobs.iter().map(|(job, processes)| NodeJob { job: job.0, processes: *processes }).collect(),
         }
     }
 }
@@ -200,6 +209,8 @@ pub(crate) struct Jobs {
 pub(crate) struct Job {
     job: u32,
     name: String,
+    command: String,
+    directory: Option<String>,
     state: &'static str,
     waiting_for: Option<String>,
     processes: u32,
@@ -210,13 +221,19 @@ pub(crate) struct Job {
     submitted_s: f64,
     running_s: Option<f64>,
     ended_s: Option<f64>,
+    submitted_at: String,
+    running_at: Option<String>,
+    ended_at: Option<String>,
+    ran_s: Option<f64>,
 }
 
 impl Job {
-    pub(crate) fn of(job: &JobStatus) -> Job {
+    pub(crate) fn of(job: &JobStatus, moment: &Moment) -> Job {
         Job {
             job: job.job.0,
             name: job.name.clone(),
+            command: job.command.clone(),
+            directory: job.wdir.clone(),
             state: job.state.name(),
             waiting_for: text(&job.waiting_for),
             processes: job.procs,
@@ -227,6 +244,10 @@ impl Job {
             submitted_s: seconds(job.submitted_us),
             running_s: job.running_us.map(seconds),
             ended_s: job.ended_us.map(seconds),
+            submitted_at: moment.iso(job.submitted_us),
+            running_at: job.running_us.map(|at| moment.iso(at)),
+            ended_at: job.ended_us.map(|at| moment.iso(at)),
+            ran_s: super::jobs::ran_for_us(job, moment).map(seconds),
         }
     }
 }
@@ -245,6 +266,7 @@ pub(crate) struct Detail {
     originator: Option<Originator>,
     children: Vec<u32>,
     apps: Vec<App>,
+    session_dir: Option<String>,
     stdin_target: Option<String>,
     total_slots: u32,
     bookmark: Option<String>,
@@ -254,11 +276,11 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    pub(crate) fn of(detail: &JobDetail) -> Detail {
+    pub(crate) fn of(detail: &JobDetail, moment: &Moment) -> Detail {
         let record = &detail.record;
         let at = |(state, at_us): &(JobState, u64)| StateTime { state: state.name(), at_s: seconds(*at_us) };
         Detail {
-            job: Job::of(&detail.status),
+            job: Job::of(&detail.status, moment),
             namespace: detail.nspace.clone(),
             cause: text(&detail.cause),
             lost_ranks: detail.lost_ranks.iter().map(|rank| rank.0).collect(),
@@ -268,6 +290,7 @@ impl Detail {
             originator: record.parent.map(|proc| Originator { job: proc.job.0, rank: proc.rank.0 }),
             children: record.children.iter().map(|job| job.0).collect(),
             apps: record.apps.iter().map(App::of).collect(),
+            session_dir: text(&record.session_dir),
             stdin_target: record.stdin.map(stdin_target),
             total_slots: record.slots,
             bookmark: text(&record.bookmark),
@@ -290,11 +313,20 @@ struct Originator {
 struct App {
     program: String,
     processes: u32,
+    arguments: Vec<String>,
+    arguments_left_out: u32,
+    directory: Option<String>,
 }
 
 impl App {
-    fn of((program, processes): &(String, u32)) -> App {
-        App { program: program.clone(), processes: *processes }
+    fn of(app: &AppRecord) -> App {
+        App {
+            program: app.argv.first().cloned().unwrap_or_default(),
+            processes: app.procs,
+            arguments: app.argv.iter().skip(1).cloned().collect(),
+            arguments_left_out: app.left_out,
+            directory: app.wdir.clone(),
+        }
     }
 }
 

@@ -14,13 +14,37 @@ pub(crate) struct Moment {
     pub(crate) dvm_us: u64,
     /// The time by our clock (since 1970).
     pub(crate) asked: Duration,
+    /// The offset of our local time from UTC (seconds).
+    pub(crate) zone_s: i64,
 }
 
 impl Moment {
     /// Returns the moment of a status that has just come.
     pub(crate) fn now(status: &DvmStatus) -> Moment {
         let asked = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Moment { dvm: status.dvm.clone(), dvm_us: status.now_us, asked }
+        Moment { dvm: status.dvm.clone(), dvm_us: status.now_us, asked, zone_s: ferrite_driver::zone_s() }
+    }
+
+    /// Returns a time of the DVM by our clock, in UTC.
+    pub(crate) fn iso(&self, at_us: u64) -> String {
+        iso(self.clock(at_us))
+    }
+
+    /// Returns a time of the DVM by our clock, as `2026-11-21 23:02:01` in local time.
+    pub(crate) fn local(&self, at_us: u64) -> String {
+        let local = self.clock(at_us).as_secs().saturating_add_signed(self.zone_s);
+        iso(Duration::from_secs(local))[..19].replace('T', " ")
+    }
+
+    /// Returns the same without the date of today.
+    pub(crate) fn short(&self, at_us: u64) -> String {
+        let (then, now) = (self.local(at_us), self.local(self.dvm_us));
+        let same_day = then[..10] == now[..10];
+        if same_day { then[11..].to_owned() } else { then[5..16].to_owned() }
+    }
+
+    fn clock(&self, at_us: u64) -> Duration {
+        self.asked.saturating_sub(Duration::from_micros(self.since_us(at_us)))
     }
 
     /// Returns how long ago that time was (microseconds).
@@ -72,5 +96,13 @@ mod tests {
             assert_eq!(iso(Duration::from_secs(seconds)), text);
         }
         assert_eq!(iso(Duration::from_millis(1_250)), "1970-01-01T00:00:01.250Z");
+    }
+
+    #[test]
+    fn times_of_the_dvm_are_told_by_our_clock() {
+        let asked = Duration::from_secs(86_400 + 3_600);
+        let moment = Moment { dvm: String::new(), dvm_us: 7_200_000_000, asked, zone_s: -1_800 };
+        assert_eq!((moment.iso(0), moment.local(0)), ("1970-01-01T23:00:00.000Z".into(), "1970-01-01 22:30:00".into()));
+        assert_eq!((moment.short(0), moment.short(7_000_000_000)), ("01-01 22:30".into(), "00:26:40".into()));
     }
 }

@@ -7,8 +7,8 @@ use ferrite_types::{
     StdinTarget,
 };
 use ferrite_wire::control::{
-    CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus, Metrics,
-    NodeStatus, ProcStatus, SessionStatus,
+    AppRecord, CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus,
+    Metrics, NodeStatus, ProcStatus, SessionStatus,
 };
 use ferrite_wire::{Resize, ResizeOutcome};
 
@@ -17,7 +17,12 @@ use super::moment::Moment;
 const NOW_US: u64 = 125_250_000;
 
 pub(super) fn moment() -> Moment {
-    Moment { dvm: "prte-n0-4711".to_owned(), dvm_us: NOW_US, asked: Duration::from_millis(1_795_302_121_250) }
+    Moment {
+        dvm: "prte-n0-4711".to_owned(),
+        dvm_us: NOW_US,
+        asked: Duration::from_millis(1_795_302_121_250),
+        zone_s: 3_600,
+    }
 }
 
 pub(super) fn status() -> DvmStatus {
@@ -97,9 +102,10 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
         slots_in_use,
         max_slots: 0,
         cores: 4,
+        jobs: Vec::new(),
     };
     vec![
-        NodeStatus { slots: 16, max_slots: 32, cores: 16, ..node("n0", Some(0), "up", 8) },
+        NodeStatus { slots: 16, max_slots: 32, cores: 16, jobs: vec![(JobId(41), 8)], ..node("n0", Some(0), "up", 8) },
         node("n1", Some(1), "starting", 0),
         node("n2", None, "down", 0),
         node("n3", None, "leaving", 2),
@@ -149,6 +155,8 @@ fn running_line() -> JobStatus {
     JobStatus {
         job: JobId(41),
         name: "./solver".to_owned(),
+        command: "./solver -n 'a b'".to_owned(),
+        wdir: Some("/home/u/run".to_owned()),
         procs: 8,
         nodes: 2,
         first_node: "n0".to_owned(),
@@ -166,6 +174,11 @@ pub(super) fn jobs() -> Vec<JobStatus> {
     vec![failed().status, running_line(), queued().status]
 }
 
+fn solver() -> AppRecord {
+    let argv = ["./solver", "-x", "a b\x1b"].map(str::to_owned).to_vec();
+    AppRecord { argv, left_out: 2, procs: 8, wdir: Some("/home/u/run".to_owned()) }
+}
+
 fn record() -> JobRecord {
     JobRecord {
         session: SessionId(2),
@@ -173,7 +186,8 @@ fn record() -> JobRecord {
         launcher: "prun.n0.812".to_owned(),
         parent: None,
         children: vec![JobId(43)],
-        apps: vec![("./solver".to_owned(), 8)],
+        apps: vec![solver()],
+        session_dir: "/tmp/prte.4711.0123456789ab/41".to_owned(),
         stdin: Some(StdinTarget::Rank(Rank(0))),
         slots: 12,
         bookmark: "n1".to_owned(),
@@ -229,6 +243,8 @@ pub(super) fn failed() -> JobDetail {
         status: JobStatus {
             job: JobId(40),
             name: "./a\x1b[2Jb : /opt/a/very/long/path/to/a/program".to_owned(),
+            command: "'./a\x1b[2Jb' -v : /opt/a/very/long/path/to/a/program --with many arguments".to_owned(),
+            wdir: Some("/home/u/run".to_owned()),
             procs: 2,
             nodes: 1,
             first_node: "n1".to_owned(),
@@ -264,6 +280,8 @@ pub(super) fn queued() -> JobDetail {
     JobDetail {
         status: JobStatus {
             job: JobId(42),
+            command: "./solver -n 'a b'".to_owned(),
+            wdir: Some("/home/u/run".to_owned()),
             procs: 0,
             nodes: 0,
             first_node: String::new(),
@@ -279,7 +297,7 @@ pub(super) fn queued() -> JobDetail {
         places: Vec::new(),
         cause: String::new(),
         lost_ranks: Vec::new(),
-        record: JobRecord { personality: "prte".to_owned(), slots: 12, ..JobRecord::default() },
+        record: JobRecord { personality: "prte".to_owned(), slots: 12, apps: vec![solver()], ..JobRecord::default() },
     }
 }
 

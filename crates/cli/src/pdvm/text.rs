@@ -37,6 +37,16 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// Cuts a text at its beginning, where a path says least; otherwise as [`cut`].
+pub(crate) fn cut_front(text: &str, most: usize) -> String {
+    let text = plain(text);
+    let length = text.chars().count();
+    if length <= most {
+        return text;
+    }
+    ['…'].into_iter().chain(text.chars().skip(length + 1 - most)).collect()
+}
+
 /// Formats a number with its noun: `1 job`, `2 jobs`.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
@@ -121,6 +131,7 @@ mod tests {
     fn a_name_cannot_move_the_cursor_or_break_a_line() {
         assert_eq!(plain("a\x1b[2J\nb"), "a\\x1b[2J\\nb");
         assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".to_owned(), "abcde…".to_owned()));
+        assert_eq!((cut_front("abcdef", 6), cut_front("abcdefg", 6)), ("abcdef".to_owned(), "…cdefg".to_owned()));
     }
 
     #[test]

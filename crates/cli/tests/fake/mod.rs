@@ -169,6 +169,8 @@ pub(crate) fn waiting(job: u32) -> JobStatus {
     JobStatus {
         job: JobId(job),
         name: "a".to_owned(),
+        command: "./solver -n 'a b'".to_owned(),
+        wdir: Some("/home/u/run".to_owned()),
         procs: 0,
         nodes: 0,
         first_node: String::new(),

@@ -208,6 +208,7 @@ fn node() -> NodeStatus {
         slots_in_use: 2,
         max_slots: 0,
         cores: 4,
+        jobs: Vec::new(),
     }
 }
 
@@ -235,6 +236,8 @@ fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
     JobStatus {
         job: JobId(id),
         name: "./solver".to_owned(),
+        command: "./solver -n 'a b'".to_owned(),
+        wdir: Some("/home/u/run".to_owned()),
         procs: 2,
         nodes: 1,
         first_node: "n0".to_owned(),

@@ -41,9 +41,9 @@ impl OnTerminal {
         OnTerminal { child, user: File::from(user), terminal, before, shown: String::new() }
     }
 
-    /// Reads until the first picture is there, down to its last line.
+    /// Reads until the DVM's first answer is shown, down to the last line. Keys before it find no job to work on.
     fn until_drawn(&mut self) {
-        self.until("leave");
+        self.until("filter");
     }
 
     /// Reads until this was written. Only cells that changed are, so that words stand together, but not always

@@ -157,7 +157,6 @@ fn reads_stdin(order: &LaunchOrder, rank: Rank) -> bool {
 
 fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_size: usize) -> SpawnRequest {
     let app = &order.spec.apps[placement.app as usize];
-    let wdir = app.wdir.as_deref().map(|wdir| join(&app.submit_dir, wdir));
     let mut env = order.env.clone();
     env.extend(identity_env(order, rank, placement, local_size));
     env.extend(app.env.iter().cloned());
@@ -165,8 +164,8 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         argv: app.argv.clone(),
         arg0: app.arg0.clone(),
         path: app.path.clone(),
-        wdir_given: wdir.is_some(),
-        wdir: wdir.unwrap_or_else(|| app.submit_dir.clone()),
+        wdir_given: app.wdir.is_some(),
+        wdir: app.directory(),
         env,
         agent: app.exec_agent.clone(),
         session_cwd: app.session_cwd,
@@ -175,10 +174,6 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         stdin: reads_stdin(order, rank),
         merge_stderr: order.spec.output.merge_stderr,
     }
-}
-
-fn join(base: &str, path: &str) -> String {
-    if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") }
 }
 
 /// The variable by which Open MPI 4 decides whether to yield the processor while it waits; Open MPI 5 finds the same

@@ -168,6 +168,7 @@ impl Cluster {
             topology: None,
             prted: "prted".to_owned(),
             cwd: "/".to_owned(),
+            session_dir: "/tmp/prte.1".to_owned(),
             local_time_at_zero_s: 0,
             on_terminal: false,
             env: Vec::new(),

@@ -23,8 +23,8 @@ pub(super) enum Answer {
 /// An order for the thread, besides asking for the status.
 enum Order {
     Kill(JobId),
-    /// Ask for the places of this job's processes from now on.
-    Places(Option<JobId>),
+    /// Ask for the details of this job from now on.
+    Detail(Option<JobId>),
 }
 
 /// The handle of the thread. No caller waits for the thread: it ends with the process.
@@ -48,9 +48,9 @@ impl Asker {
         let _ = self.orders.send(Order::Kill(job));
     }
 
-    /// Asks for the places of this job's processes at once, and then with each status.
-    pub(super) fn want_places(&self, job: Option<JobId>) {
-        let _ = self.orders.send(Order::Places(job));
+    /// Asks for the details of this job at once, and then with each status.
+    pub(super) fn want_detail(&self, job: Option<JobId>) {
+        let _ = self.orders.send(Order::Detail(job));
     }
 
     /// Returns an answer, if one has come.
@@ -68,7 +68,7 @@ fn ask_always(mut dvm: Dvm, interval: Duration, orders: &Receiver<Order>, told: 
             return;
         }
         match orders.recv_timeout(interval) {
-            Ok(Order::Places(job)) => wanted = job,
+            Ok(Order::Detail(job)) => wanted = job,
             Ok(Order::Kill(job)) => {
                 let answer = match dvm.order(Request::Kill(job)) {
                     Ok(()) => Answer::Killed(job, Ok(())),
@@ -89,11 +89,11 @@ fn look(dvm: &mut Dvm, wanted: Option<JobId>) -> Result<Seen, Failure> {
     let (status, moment) = dvm.status()?;
     let seen = Seen::new(status, dvm.jobs()?, dvm.nodes()?, moment);
     let Some(job) = wanted else { return Ok(seen) };
-    let lines = match dvm.job(job) {
-        Ok(detail) => detail.places,
+    let detail = match dvm.job(job) {
+        Ok(detail) => Some(Box::new(detail)),
         // The job has ended, and the DVM has forgotten it.
-        Err(Failure::Refused(_)) => Vec::new(),
+        Err(Failure::Refused(_)) => None,
         Err(failure) => return Err(failure),
     };
-    Ok(Seen { places: Some((job, lines)), ..seen })
+    Ok(Seen { detail: Some((job, detail)), ..seen })
 }

@@ -1,7 +1,11 @@
-//! `pdvm top`: shows a DVM, and ends jobs by key. `state` has what is shown and what keys do, `view` draws it, and
-//! `screen` owns the terminal. `asker` asks the DVM in a thread, so that the user can leave a DVM that hangs.
+//! `pdvm top`: shows a DVM, and ends jobs by key. `state` has what is shown and what keys do (`order`: sorting and
+//! filter), `view` draws it (`grid`: columns that fit, `page`: pages of one job or node), and `screen` owns the
+//! terminal. `asker` asks the DVM in a thread, so that the user can leave a DVM that hangs.
 
 mod asker;
+mod grid;
+mod order;
+mod page;
 mod screen;
 mod state;
 mod view;
@@ -11,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use ferrite_client::ConnectionError;
 use ferrite_types::JobId;
+use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use asker::{Answer, Asker};
@@ -44,7 +49,8 @@ pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
     let ended = Watch {
         asker,
         state: State::default(),
-        places_of: None,
+        detail_of: None,
+        colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         heard: Instant::now(),
         late_after: interval + PATIENCE,
     }
@@ -63,8 +69,10 @@ pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
 struct Watch {
     asker: Asker,
     state: State,
-    /// The job whose places are asked for.
-    places_of: Option<JobId>,
+    /// The job whose details are asked for.
+    detail_of: Option<JobId>,
+    /// False when the user wants no colours (`NO_COLOR`).
+    colours: bool,
     /// The time of the last answer.
     heard: Instant,
     late_after: Duration,
@@ -75,7 +83,7 @@ impl Watch {
         let mut changed = true;
         loop {
             changed |= self.listen()?;
-            self.ask_for_places();
+            self.ask_for_detail();
             match screen.asked() {
                 Asked::Nothing => {}
                 Asked::End => return Ok(()),
@@ -85,7 +93,10 @@ impl Watch {
                 }
             }
             if std::mem::take(&mut changed) {
-                screen.draw(|frame| view::draw(frame, &self.state)).map_err(Failure::Terminal)?;
+                let mut first = 0;
+                let draw = |frame: &mut Frame<'_>| first = view::draw(frame, &self.state, self.colours);
+                screen.draw(draw).map_err(Failure::Terminal)?;
+                self.state.scrolled(first);
             }
             if !event::poll(GLANCE).map_err(Failure::Terminal)? {
                 continue;
@@ -100,12 +111,12 @@ impl Watch {
         }
     }
 
-    /// Asks for the places of another job when a key or the end of a job has changed the choice.
-    fn ask_for_places(&mut self) {
-        let wanted = self.state.wants_places();
-        if wanted != self.places_of {
-            self.places_of = wanted;
-            self.asker.want_places(wanted);
+    /// Asks for the details of another job when a key or the end of a job has changed the choice.
+    fn ask_for_detail(&mut self) {
+        let wanted = self.state.wants_detail();
+        if wanted != self.detail_of {
+            self.detail_of = wanted;
+            self.asker.want_detail(wanted);
         }
     }
 

@@ -39,6 +39,8 @@ impl Screen {
     pub(super) fn open() -> io::Result<Screen> {
         let (end, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+            // A terminal that takes no output (Ctrl-S) keeps the first signal from being noticed; the second one ends.
+            signal_hook::flag::register_conditional_shutdown(signal.as_raw(), 128 + signal.as_raw(), end.clone())?;
             signal_hook::flag::register(signal.as_raw(), end.clone())?;
         }
         signal_hook::flag::register(Signal::TSTP.as_raw(), stop.clone())?;

@@ -1,6 +1,6 @@
 //! The status of the DVM and of its nodes, and the reason why the DVM waits.
 
-use ferrite_types::{CampaignKind, NodeRecord, Timestamp};
+use ferrite_types::{CampaignKind, JobId, NodeRecord, Timestamp};
 use ferrite_wire::control::NodeStatus;
 
 use crate::head::Head;
@@ -37,10 +37,12 @@ impl Head {
     /// The status of each node that belongs to the DVM, comes or leaves.
     pub(in crate::head) fn node_statuses(&self) -> Vec<NodeStatus> {
         let belongs = |node: &&NodeRecord| !self.pool.is_outside(node.id) || self.elastic.change_of(node.id).is_some();
-        self.pool.records().iter().filter(belongs).map(|node| self.node_status(node)).collect()
+        let mut living = self.living_on_nodes();
+        let status = |node: &NodeRecord| self.node_status(node, living.remove(&node.id).unwrap_or_default());
+        self.pool.records().iter().filter(belongs).map(status).collect()
     }
 
-    fn node_status(&self, node: &NodeRecord) -> NodeStatus {
+    fn node_status(&self, node: &NodeRecord, jobs: Vec<(JobId, u32)>) -> NodeStatus {
         let state = match node.daemon {
             None if let Some(kind) = self.elastic.change_of(node.id) => match kind {
                 CampaignKind::Grow => "starting",
@@ -59,6 +61,7 @@ impl Head {
             slots_in_use: node.slots_inuse,
             max_slots: node.max_slots,
             cores: node.topology.usable_cores() as u32,
+            jobs,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{DaemonRank, NodeId, RankSet};
-use ferrite_wire::control::JobRecord;
+use ferrite_types::{AppContext, DaemonRank, NodeId, RankSet};
+use ferrite_wire::control::{AppRecord, JobRecord};
 
 use super::record::Job;
 use crate::head::Head;
@@ -15,8 +15,8 @@ impl Head {
         let on = |is_meant: &dyn Fn(DaemonRank) -> bool| {
             job.map().ranks().filter(|(rank, _)| job.map().daemon_of(*rank).is_some_and(is_meant)).count() as u32
         };
-        let mut apps: Vec<(String, u32)> = job.spec.apps.iter().map(|app| (app.argv[0].clone(), 0)).collect();
-        job.map().ranks().for_each(|(_, place)| apps[usize::from(place.app)].1 += 1);
+        let mut apps = app_records(&job.spec.apps);
+        job.map().ranks().for_each(|(_, place)| apps[usize::from(place.app)].procs += 1);
         let is_child = |other: &&Job| other.birth.parent().is_some_and(|parent| parent.job == job.id);
         let daemons = hosts.iter().count() as u32;
         let launch = job.launch();
@@ -27,6 +27,7 @@ impl Head {
             parent: job.birth.parent(),
             children: self.jobs.iter().filter(is_child).map(|child| child.id).collect(),
             apps,
+            session_dir: format!("{}/{}", self.config.session_dir, job.id),
             stdin: Some(job.spec.stdin),
             slots: self.slots_for(job),
             bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),
@@ -55,6 +56,29 @@ impl Head {
         });
         of_each.sum()
     }
+}
+
+/// The room for the arguments of all programs in the record of a job (bytes): the history keeps a thousand records.
+const ROOM_FOR_ARGUMENTS: usize = 8 << 10;
+
+/// The programs of a job, before it is mapped. Each one is named, and its arguments are kept while there is room.
+fn app_records(apps: &[AppContext]) -> Vec<AppRecord> {
+    let mut room = ROOM_FOR_ARGUMENTS;
+    let record = |app: &AppContext| {
+        let mut fits = |argument: &&String| {
+            let rest = room.checked_sub(argument.len() + 1);
+            room = rest.unwrap_or(0);
+            rest.is_some()
+        };
+        let kept = app.argv.iter().skip(1).take_while(|argument| fits(argument)).count();
+        AppRecord {
+            argv: app.argv[..=kept].to_vec(),
+            left_out: (app.argv.len() - 1 - kept) as u32,
+            procs: 0,
+            wdir: (!app.session_cwd).then(|| app.directory()),
+        }
+    };
+    apps.iter().map(record).collect()
 }
 
 impl Job {

@@ -1,10 +1,12 @@
 //! Status of jobs: the line and the details of each, and the reason why it waits.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use ferrite_map::display;
 use ferrite_map::picture::{self, Subject};
-use ferrite_types::{JobId, JobState, NodeId, Topology};
+use ferrite_rm::launcher::shell_quote;
+use ferrite_types::{AppContext, JobId, JobState, NodeId, Topology};
 use ferrite_wire::control::{Ending, JobDetail, JobStatus, ProcStatus};
 
 use super::failure_policy::NODES_LEFT;
@@ -16,6 +18,8 @@ use crate::head::lists::listed;
 const MOST_BOUND: usize = 100_000;
 /// The number of nodes beyond which the status merges equal nodes into one line.
 const MOST_PLACES: usize = 32;
+/// The most characters of a command line in a status line: a list has a thousand of them.
+const MOST_OF_COMMAND: usize = 240;
 
 impl Head {
     /// The status line of a job.
@@ -25,6 +29,8 @@ impl Head {
         JobStatus {
             job: job.id,
             name: programs.join(" : "),
+            command: command_line(&job.spec.apps),
+            wdir: job.spec.apps.first().filter(|app| !app.session_cwd).map(AppContext::directory),
             procs: job.size() as u32,
             nodes: job.map().nodes.len() as u32,
             first_node: job.map().nodes.first().map(|node| node.name.clone()).unwrap_or_default(),
@@ -56,6 +62,21 @@ impl Head {
     pub(in crate::head) fn job_detail(&self, id: JobId) -> Option<JobDetail> {
         let job = self.jobs.get(id)?;
         Some(JobDetail { procs: self.proc_statuses(job), places: self.places(job), ..self.final_detail(job) })
+    }
+
+    /// The jobs with processes that have not ended, and their numbers, on each node.
+    pub(in crate::head) fn living_on_nodes(&self) -> BTreeMap<NodeId, Vec<(JobId, u32)>> {
+        let mut found: BTreeMap<NodeId, Vec<(JobId, u32)>> = BTreeMap::new();
+        for job in self.jobs.iter() {
+            for node in job.living().filter_map(|rank| job.map().node_of(rank)) {
+                let jobs = found.entry(node.id).or_default();
+                match jobs.last_mut() {
+                    Some((last, procs)) if *last == job.id => *procs += 1,
+                    _ => jobs.push((job.id, 1)),
+                }
+            }
+        }
+        found
     }
 
     fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
@@ -122,6 +143,21 @@ impl Head {
             listed(living.iter().map(String::as_str))
         )
     }
+}
+
+/// The command lines of programs as one text, cut to its room.
+fn command_line(apps: &[AppContext]) -> String {
+    let mut line = String::new();
+    for (app, joint) in apps.iter().zip(iter::once("").chain(iter::repeat(" : "))) {
+        for (argument, joint) in app.argv.iter().zip(iter::once(joint).chain(iter::repeat(" "))) {
+            line = line + joint + &shell_quote(argument);
+            if let Some((cut, _)) = line.char_indices().nth(MOST_OF_COMMAND) {
+                line.truncate(cut);
+                return line + "…";
+            }
+        }
+    }
+    line
 }
 
 /// The end of the job, by the first failure.
