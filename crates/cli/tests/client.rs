@@ -111,7 +111,7 @@ fn nodes_that_a_job_brings_along_and_its_allocation_go_with_it() {
         let output = fake.command(binary, &line).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let submission = dvm.join().unwrap();
-        assert_eq!(submission.session, SessionChoice::Alloc("a1".to_owned()));
+        assert_eq!(submission.session, SessionChoice::Alloc("a1".into()));
         let host = |name, slots| AddedHost { host: HostEntry::named(name), slots };
         let nodes = [HostRef::Relative(2, SlotCount::FromCores), HostRef::Host(HostEntry::named("n1"))];
         let grow = GrowRequest {

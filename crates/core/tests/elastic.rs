@@ -205,7 +205,7 @@ fn a_node_that_was_lost_and_grown_again_belongs_to_the_new_allocation_alone() {
     ask_grow(&mut dvm, 1, &["m0"]);
     dvm.crash(2);
     let release = |id: &str| {
-        let request = ShrinkRequest { alloc_id: Some(id.to_owned()), wait: true, ..ShrinkRequest::default() };
+        let request = ShrinkRequest { alloc_id: Some(id.into()), wait: true, ..ShrinkRequest::default() };
         Request::Resize(Box::new(ResizeRequest::Shrink(request)))
     };
     ask_grow(&mut dvm, 2, &["m0"]);
@@ -236,10 +236,10 @@ fn a_whole_allocation_is_given_back_by_its_id_through_a_campaign_like_any_other(
     let mut dvm = dvm(2);
     ask_grow(&mut dvm, 1, &["m0", "m1"]);
     let id = resize(&dvm, 1).alloc_id.clone();
-    let part = ShrinkRequest { alloc_id: Some(id.clone()), count: 1, wait: true, ..ShrinkRequest::default() };
+    let part = ShrinkRequest { alloc_id: id.clone(), count: 1, wait: true, ..ShrinkRequest::default() };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Shrink(part))));
     assert_eq!(resize(&dvm, 2).nodes, ["m1"], "the latest first");
-    let all = ShrinkRequest { alloc_id: Some(id.clone()), wait: true, ..ShrinkRequest::default() };
+    let all = ShrinkRequest { alloc_id: id.clone(), wait: true, ..ShrinkRequest::default() };
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Shrink(all.clone()))));
     assert_eq!((&resize(&dvm, 3).nodes[..], outcome(&dvm, 3)), (&["m0".to_owned()][..], &ResizeOutcome::Done));
     assert!(dvm.transitions.contains(&"shrink 3 LEAVING".to_owned()), "{:?}", dvm.transitions);
@@ -251,17 +251,17 @@ fn a_whole_allocation_is_given_back_by_its_id_through_a_campaign_like_any_other(
 #[test]
 fn an_allocation_is_found_by_the_name_that_its_requester_gave_it_unless_that_fits_several() {
     let mut dvm = dvm(2);
-    let mine = |host: &str| GrowRequest { req_id: Some("mine".to_owned()), ..grow(&[host]) };
+    let mine = |host: &str| GrowRequest { req_id: Some("mine".into()), ..grow(&[host]) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(mine("m0")))));
-    let extension = GrowRequest { alloc_id: Some("mine".to_owned()), ..grow(&["m1"]) };
+    let extension = GrowRequest { alloc_id: Some("mine".into()), ..grow(&["m1"]) };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(extension))));
     assert_eq!((outcome(&dvm, 2), &resize(&dvm, 2).alloc_id), (&ResizeOutcome::Done, &resize(&dvm, 1).alloc_id));
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(mine("m2")))));
-    let all = |name: &str| ShrinkRequest { alloc_id: Some(name.to_owned()), wait: true, ..ShrinkRequest::default() };
+    let all = |name: &str| ShrinkRequest { alloc_id: Some(name.into()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all("mine")))));
     assert_eq!(refused_with(&dvm, 4), PMIX_ERR_NOT_FOUND, "two are called so");
     let second = resize(&dvm, 3).alloc_id.clone();
-    dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(all(&second)))));
+    dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(all(second.as_deref().expect("it is done"))))));
     dvm.ask(6, Request::Resize(Box::new(ResizeRequest::Shrink(all("mine")))));
     assert_eq!((&resize(&dvm, 6).nodes[..], outcome(&dvm, 6)), (&["m0".into(), "m1".into()][..], &ResizeOutcome::Done));
 }
@@ -271,12 +271,12 @@ fn an_allocation_may_be_given_back_by_its_id_before_it_is_there() {
     let mut dvm = dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(GrowRequest { wait: false, ..grow(&["m0"]) }))));
-    let id = Some(resize(&dvm, 1).alloc_id.clone());
+    let id = resize(&dvm, 1).alloc_id.clone();
     let all = ShrinkRequest { alloc_id: id.clone(), wait: true, ..ShrinkRequest::default() };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Shrink(all.clone()))));
     assert!(unanswered(&dvm, 2));
     dvm.come(2);
-    assert_eq!((&resize(&dvm, 2).alloc_id, outcome(&dvm, 2)), (id.as_ref().unwrap(), &ResizeOutcome::Done));
+    assert_eq!((&resize(&dvm, 2).alloc_id, outcome(&dvm, 2)), (&id, &ResizeOutcome::Done));
     assert_eq!(states(&mut dvm, 3), "n0 up, n1 up");
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all))));
     assert_eq!(refused_with(&dvm, 4), PMIX_ERR_NOT_FOUND);
@@ -314,7 +314,7 @@ fn a_process_is_answered_at_once_and_hears_of_the_end_once() {
     let mut dvm = dvm(3);
     dvm.submit(1, on("a.out", &["n2"]));
     dvm.silent_nodes.insert("m0".to_owned());
-    let request = GrowRequest { req_id: Some("mine".to_owned()), wait: false, ..grow(&["m0"]) };
+    let request = GrowRequest { req_id: Some("mine".into()), wait: false, ..grow(&["m0"]) };
     let call = PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
     dvm.input(DaemonRank(2), Input::Daemon(DaemonInput::Pmix(call)));
     dvm.run();

@@ -150,7 +150,7 @@ fn the_pool_comes_first_and_what_a_request_counts_on_is_given_to_nobody_else() {
     grant(&mut dvm, 1, "8", &["n5"]);
     assert_eq!(states(&mut dvm, 5), "n0 up, n1 up, n2 up, n5 up");
     let [(RequestId(2), end)] = &dvm.resized[..] else { panic!("{:?}", dvm.resized) };
-    assert_eq!((&end.outcome, end.alloc_id.as_str()), (&ResizeOutcome::Done, resize(&dvm, 2).alloc_id.as_str()));
+    assert_eq!((&end.outcome, end.alloc_id.as_deref()), (&ResizeOutcome::Done, resize(&dvm, 2).alloc_id.as_deref()));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_session_is_there_from_the_request_on_and_its_time_begins_with_its_nodes() {
     let mut dvm = dvm(1);
     let terms = SessionTerms { reserve: true, time_limit_s: Some(60), ..SessionTerms::default() };
     ask_grow(&mut dvm, 1, GrowRequest { terms, wait: false, ..more(1) });
-    assert_eq!((resize(&dvm, 1).alloc_id.as_str(), resize(&dvm, 1).session), ("a1", Some(SessionId(1))));
+    assert_eq!((resize(&dvm, 1).alloc_id.as_deref(), resize(&dvm, 1).session), (Some("a1"), Some(SessionId(1))));
     assert_eq!(dvm.asked_for[0].1.time_limit_s, Some(60));
     assert!(!dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(SessionId(1))))));
     grant(&mut dvm, 1, "8", &["n5"]);
@@ -247,7 +247,7 @@ fn the_end_of_a_session_and_a_shrink_of_the_allocation_take_the_request_back() {
     let directive = SessionDirective::Terminate;
     dvm.ask(3, Request::Session { session: SessionChoice::Id(SessionId(1)), directive });
     assert_eq!(failed(&dvm, 1), (PMIX_ERR_JOB_CANCELED, "Session 1 was ended by request."));
-    let release = ShrinkRequest { alloc_id: Some("a2".to_owned()), wait: true, ..ShrinkRequest::default() };
+    let release = ShrinkRequest { alloc_id: Some("a2".into()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
     assert_eq!(failed(&dvm, 2), (PMIX_ERR_JOB_CANCELED, "The request was taken back."));
     assert_eq!((&resize(&dvm, 4).outcome, dvm.withdrawn.len()), (&ResizeOutcome::Unchanged, 2));
@@ -256,15 +256,18 @@ fn the_end_of_a_session_and_a_shrink_of_the_allocation_take_the_request_back() {
 #[test]
 fn a_request_that_waits_for_the_manager_can_be_cancelled_by_its_name() {
     let mut dvm = dvm(1);
-    let named = |name: &str| GrowRequest { req_id: Some(name.to_owned()), ..more(1) };
+    let named = |name: &str| GrowRequest { req_id: Some(name.into()), ..more(1) };
     ask_grow(&mut dvm, 1, named("mine"));
     ask_grow(&mut dvm, 2, named("other"));
     let cancel = |name: &str| {
-        let request = CancelRequest { alloc_id: None, req_id: Some(name.to_owned()) };
+        let request = CancelRequest { alloc_id: None, req_id: Some(name.into()) };
         Request::Resize(Box::new(ResizeRequest::Cancel(request)))
     };
     dvm.ask(3, cancel("mine"));
-    assert_eq!((&resize(&dvm, 3).outcome, resize(&dvm, 3).alloc_id.as_str()), (&ResizeOutcome::Unchanged, "a1"));
+    assert_eq!(
+        (&resize(&dvm, 3).outcome, resize(&dvm, 3).alloc_id.as_deref()),
+        (&ResizeOutcome::Unchanged, Some("a1"))
+    );
     assert_eq!(failed(&dvm, 1), (PMIX_ERR_JOB_CANCELED, "The request was cancelled before it had begun."));
     assert_eq!((&dvm.withdrawn[..], unanswered(&dvm, 2)), (&[ExtensionId(1)][..], true));
     dvm.ask(4, cancel("mine"));

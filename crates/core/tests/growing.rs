@@ -262,7 +262,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let more = GrowRequest { hosts: vec![added("m0")], count: 2, ..GrowRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     assert_eq!(refused_with(&dvm, 4), PMIX_ERR_OUT_OF_RESOURCE, "there are no spare nodes");
-    let unknown = ShrinkRequest { alloc_id: Some("a9".to_owned()), ..ShrinkRequest::default() };
+    let unknown = ShrinkRequest { alloc_id: Some("a9".into()), ..ShrinkRequest::default() };
     dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(unknown))));
     assert_eq!(refused_with(&dvm, 5), PMIX_ERR_NOT_FOUND);
     assert!(dvm.transitions.iter().all(|step| !step.contains("OPEN")));

@@ -155,7 +155,7 @@ fn a_job_spawns_onto_nodes_that_it_has_asked_for_by_their_names_or_their_allocat
     dvm.submit(1, Submission::of(job("owner", 1)));
     asks(&mut dvm, of(1), "m0", Inheritance::Default);
     spawn(&mut dvm, 1, on("by name", &["m0"]));
-    let by_allocation = Submission { session: SessionChoice::Alloc("a1".to_owned()), ..on("by allocation", &["m0"]) };
+    let by_allocation = Submission { session: SessionChoice::Alloc("a1".into()), ..on("by allocation", &["m0"]) };
     spawn(&mut dvm, 1, by_allocation);
     assert_eq!(jobs_on(&dvm, 1), 2);
     assert_eq!(sessions(&mut dvm, 2)[0].jobs, [JobId(2), JobId(3)]);

@@ -4,7 +4,6 @@ mod common;
 
 use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
-use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
@@ -16,13 +15,13 @@ fn hosts(names: &[&str]) -> Vec<AddedHost> {
 
 /// Allocation a1, which is session 1.
 fn grow(dvm: &mut Cluster, id: u64, names: &[&str]) {
-    let req_id = Some("mine".to_owned());
+    let req_id = Some("mine".into());
     let grow = GrowRequest { hosts: hosts(names), req_id, wait: true, ..GrowRequest::default() };
     dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
 }
 
 fn on(alloc_id: &str, names: &[&str]) -> GrowRequest {
-    GrowRequest { alloc_id: Some(alloc_id.to_owned()), hosts: hosts(names), ..GrowRequest::default() }
+    GrowRequest { alloc_id: Some(alloc_id.into()), hosts: hosts(names), ..GrowRequest::default() }
 }
 
 fn order(dvm: &mut Cluster, id: u64, number: u32, directive: SessionDirective) {
@@ -65,7 +64,7 @@ fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
     assert_eq!(make(&mut dvm, 2, 17, on("a1", &[])), Some(true));
     assert_eq!(make(&mut dvm, 3, 18, on("a1", &["m1"])), Some(true));
     let made = session(&mut dvm, 4, 17).unwrap();
-    assert_eq!((made.alloc_id.as_str(), made.nodes.len(), made.parent), ("a1", 2, Some(SessionId(1))));
+    assert_eq!((&*made.alloc_id, made.nodes.len(), made.parent), ("a1", 2, Some(SessionId(1))));
     submit(&mut dvm, 5, 4, 17);
     submit(&mut dvm, 6, 1, 18);
     assert_eq!(places(&dvm), [1, 1, 2, 2, 2]);
@@ -83,7 +82,7 @@ fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
 fn a_session_is_made_on_what_its_name_or_the_dvm_says() {
     let mut dvm = elastic_dvm(2);
     grow(&mut dvm, 1, &["m0"]);
-    let by_name = GrowRequest { req_id: Some("mine".to_owned()), ..GrowRequest::default() };
+    let by_name = GrowRequest { req_id: Some("mine".into()), ..GrowRequest::default() };
     assert_eq!(make(&mut dvm, 2, 5, by_name), Some(true));
     assert_eq!(session(&mut dvm, 3, 5).unwrap().nodes, ["m0"]);
     assert_eq!(make(&mut dvm, 4, 6, on("prterun-n0-1", &["n1"])), Some(true));
@@ -103,14 +102,14 @@ fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
     dvm.come(1);
     assert!(matches!(dvm.reply(1), Reply::Ordered));
     let made = session(&mut dvm, 2, 40).unwrap();
-    assert_eq!((made.alloc_id.as_str(), made.reserved, made.nodes.len()), ("batch.7", true, 1));
+    assert_eq!((&*made.alloc_id, made.reserved, made.nodes.len()), ("batch.7", true, 1));
     submit(&mut dvm, 3, 2, 40);
     assert_eq!(places(&dvm), [1, 1]);
     // What comes later has numbers and ids that are not taken.
     assert_eq!(make(&mut dvm, 4, 1, on("a2", &["m1"])), Some(true));
     grow(&mut dvm, 5, &["m2"]);
     let later = session(&mut dvm, 6, 3).unwrap();
-    assert_eq!((later.alloc_id.as_str(), later.nodes.as_slice()), ("a3", &["m2".to_owned()][..]));
+    assert_eq!((&*later.alloc_id, later.nodes.as_slice()), ("a3", &["m2".to_owned()][..]));
     order(&mut dvm, 7, 40, SessionDirective::Terminate);
     assert_eq!(up(&mut dvm, 8), ["n0", "m1", "m2"]);
 }
@@ -203,7 +202,7 @@ fn the_job_that_a_session_is_made_with_runs_there_as_soon_as_its_nodes_have_come
     let (_, request) = dvm.running.values().next().unwrap();
     assert_eq!(request.wdir.as_str(), "/", "where the DVM was started, as nobody names another");
     // What comes later does not start it again.
-    let more = GrowRequest { hosts: hosts(&["m1"]), alloc_id: Some("batch.7".to_owned()), ..GrowRequest::default() };
+    let more = GrowRequest { hosts: hosts(&["m1"]), alloc_id: Some("batch.7".into()), ..GrowRequest::default() };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     assert_eq!(places(&dvm), [1, 1]);
     order(&mut dvm, 3, 7, SessionDirective::Terminate);

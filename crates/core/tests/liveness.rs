@@ -21,7 +21,7 @@ fn a_job_behind_one_whose_session_pauses_has_its_turn_at_once() {
     let host = AddedHost { host: HostEntry::named("m0"), slots: SlotChange::Set(2) };
     let request = GrowRequest { hosts: vec![host], wait: true, ..GrowRequest::default() };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request))));
-    let session = SessionChoice::Alloc("a1".to_owned());
+    let session = SessionChoice::Alloc("a1".into());
     dvm.submit(2, patient(1, session.clone()));
     dvm.submit(3, patient(2, session.clone()));
     dvm.submit(4, patient(1, SessionChoice::Default));

@@ -100,7 +100,7 @@ fn what_makes_nodes_somebodys_own_cannot_be_pushed() {
         ResizeRequest::Grow(GrowRequest { terms: reserve, ..plain.clone() }),
         ResizeRequest::Grow(GrowRequest { terms: limited, ..plain }),
         ResizeRequest::Grow(GrowRequest { rm_job: Some("7".to_owned()), ..GrowRequest::default() }),
-        ResizeRequest::Cancel(ferrite_wire::CancelRequest { alloc_id: Some("a1".to_owned()), req_id: None }),
+        ResizeRequest::Cancel(ferrite_wire::CancelRequest { alloc_id: Some("a1".into()), req_id: None }),
     ];
     for (id, request) in (1..).zip(refused) {
         push(&mut dvm, id, request);

@@ -4,7 +4,6 @@ mod common;
 
 use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
-use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
@@ -62,10 +61,10 @@ fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
 fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
     let mut dvm = elastic_dvm(2);
     let resize = reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
-    assert_eq!((resize.alloc_id.as_str(), &resize.outcome), ("a1", &ResizeOutcome::Done));
+    assert_eq!((resize.alloc_id.as_deref(), &resize.outcome), (Some("a1"), &ResizeOutcome::Done));
     dvm.submit(2, Submission::of(job("outside", 4)));
     assert_eq!(places(&dvm, 1), [0, 0, 1, 1]);
-    dvm.submit(3, within(job("inside", 4), SessionChoice::Alloc("a1".to_owned())));
+    dvm.submit(3, within(job("inside", 4), SessionChoice::Alloc("a1".into())));
     assert_eq!(places(&dvm, 2), [2, 2, 3, 3]);
     let mut there = job("there", 1);
     there.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m0"))];
@@ -79,7 +78,7 @@ fn daemons_are_told_the_session_of_a_job() {
     let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     dvm.submit(2, Submission::of(job("outside", 1)));
-    dvm.submit(3, within(job("inside", 1), SessionChoice::Alloc("a1".to_owned())));
+    dvm.submit(3, within(job("inside", 1), SessionChoice::Alloc("a1".into())));
     let told = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::Register(registration) => Some((registration.order.job.0, registration.order.session)),
         _ => None,
@@ -92,14 +91,14 @@ fn daemons_are_told_the_session_of_a_job() {
 fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_else_refused() {
     let mut dvm = elastic_dvm(1);
     let grow = GrowRequest {
-        req_id: Some("mine".to_owned()),
+        req_id: Some("mine".into()),
         ..request(&["m0"], SessionTerms { reserve: true, ..SessionTerms::default() })
     };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
     for (id, choice) in [
         (2, SessionChoice::Id(SessionId(1))),
-        (3, SessionChoice::Alloc("a1".to_owned())),
-        (4, SessionChoice::Ref("mine".to_owned())),
+        (3, SessionChoice::Alloc("a1".into())),
+        (4, SessionChoice::Ref("mine".into())),
     ] {
         dvm.submit(id, within(job("inside", 1), choice));
         assert_eq!(places(&dvm, id as u32 - 1), [1]);
@@ -198,7 +197,7 @@ fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
 fn warnings(dvm: &Cluster) -> Vec<(SessionId, u32)> {
     let event = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::TimeWarning { proc, warning } => {
-            assert_eq!((*proc, warning.alloc_id.as_str()), (common::proc(0), "a1"));
+            assert_eq!((*proc, &*warning.alloc_id), (common::proc(0), "a1"));
             Some((warning.session, warning.seconds_left))
         }
         _ => None,
@@ -234,7 +233,7 @@ fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_els
 fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_once() {
     let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(4), warn_s: Some(60), ..SessionTerms::default() };
-    let grow = GrowRequest { wait: false, req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
+    let grow = GrowRequest { wait: false, req_id: Some("mine".into()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
     dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     let [(request, warning)] = &dvm.warned[..] else { panic!("{:?}", dvm.warned) };
@@ -247,7 +246,7 @@ fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_on
 }
 
 fn extend(alloc_id: Option<&str>) -> ResizeRequest {
-    ResizeRequest::Extend(ExtendRequest { alloc_id: alloc_id.map(str::to_owned), req_id: None, seconds: 60 })
+    ResizeRequest::Extend(ExtendRequest { alloc_id: alloc_id.map(Into::into), req_id: None, seconds: 60 })
 }
 
 /// Only a limit can be lengthened (spec S21).
@@ -255,7 +254,7 @@ fn extend(alloc_id: Option<&str>) -> ResizeRequest {
 fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is_a_limit() {
     let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(30), ..SessionTerms::default() };
-    let timed = GrowRequest { req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
+    let timed = GrowRequest { req_id: Some("mine".into()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(timed))));
     reserve(&mut dvm, 2, &["m1"], SessionTerms::default());
     dvm.submit(3, within(job("inside", 1), SessionChoice::Id(SessionId(1))));
@@ -359,7 +358,7 @@ fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
     let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(9), warn_s: Some(7), ..SessionTerms::default() };
     reserve(&mut dvm, 1, &["m0"], terms);
-    let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], SessionTerms::default()) };
+    let more = GrowRequest { alloc_id: Some("a1".into()), ..request(&["m1"], SessionTerms::default()) };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     dvm.submit(3, within(job("inside", 2), SessionChoice::Id(SessionId(1))));
     dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
@@ -497,7 +496,7 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     let terms = SessionTerms { reserve: true, time_limit_s: Some(3), ..SessionTerms::default() };
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(request(&["n1", "bad"], terms.clone())))));
     let more = SessionTerms { time_limit_s: None, ..terms.clone() };
-    let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["n0", "worse"], more) };
+    let more = GrowRequest { alloc_id: Some("a1".into()), ..request(&["n0", "worse"], more) };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     let other = reserve(&mut dvm, 5, &["n1"], SessionTerms::default());
     assert!(
@@ -549,7 +548,7 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     );
     dvm.run();
     assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(SessionId(1)));
-    let release = ShrinkRequest { alloc_id: Some("a1".to_owned()), wait: true, ..ShrinkRequest::default() };
+    let release = ShrinkRequest { alloc_id: Some("a1".into()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
     dvm.exit_job(1);
     assert_eq!((up(&mut dvm, 5), sessions(&mut dvm, 6).len()), (vec!["n0".to_owned()], 0), "{:?}", dvm.transitions);
@@ -613,10 +612,10 @@ fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_i
 fn a_name_that_fits_several_sessions_names_none() {
     let mut dvm = elastic_dvm(1);
     for (id, node) in [(1, "m0"), (2, "m1")] {
-        let named = GrowRequest { req_id: Some("same".to_owned()), ..request(&[node], SessionTerms::default()) };
+        let named = GrowRequest { req_id: Some("same".into()), ..request(&[node], SessionTerms::default()) };
         dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(named))));
     }
-    let same = SessionChoice::Ref("same".to_owned());
+    let same = SessionChoice::Ref("same".into());
     for reply in [control(&mut dvm, 3, same.clone(), SessionDirective::Terminate), {
         dvm.submit(4, within(job("where", 1), same));
         dvm.reply(4).clone()

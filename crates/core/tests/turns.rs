@@ -14,19 +14,19 @@ use ferrite_wire::{AddedHost, CancelRequest, GrowRequest, ResizeOutcome, ResizeR
 /// A grow whose requester waits for its end.
 fn grow(dvm: &mut Cluster, id: u64, name: &str) {
     let host = AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated };
-    let req_id = Some(format!("r{id}"));
+    let req_id = Some(format!("r{id}").into());
     let request = GrowRequest { hosts: vec![host], wait: true, req_id, ..GrowRequest::default() };
     dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
 }
 
 fn shrink(dvm: &mut Cluster, id: u64, name: &str) {
-    let (nodes, req_id) = (vec![name.to_owned()], Some(format!("r{id}")));
+    let (nodes, req_id) = (vec![name.to_owned()], Some(format!("r{id}").into()));
     let request = ShrinkRequest { nodes, wait: true, req_id, ..ShrinkRequest::default() };
     dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Shrink(request))));
 }
 
 fn cancel(dvm: &mut Cluster, id: u64, alloc_id: Option<&str>, req_id: Option<&str>) -> ResizeOutcome {
-    let request = CancelRequest { alloc_id: alloc_id.map(str::to_owned), req_id: req_id.map(str::to_owned) };
+    let request = CancelRequest { alloc_id: alloc_id.map(Into::into), req_id: req_id.map(Into::into) };
     dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Cancel(request))));
     resize(dvm, id).outcome.clone()
 }
@@ -218,7 +218,7 @@ fn of_two_requests_of_one_name_that_are_taken_back_neither_begins() {
     dvm.silent_nodes.insert("m0".to_owned());
     let named = |nodes: &[&str]| {
         let nodes = nodes.iter().map(|name| (*name).to_owned()).collect();
-        let request = ShrinkRequest { nodes, wait: true, req_id: Some("same".to_owned()), ..ShrinkRequest::default() };
+        let request = ShrinkRequest { nodes, wait: true, req_id: Some("same".into()), ..ShrinkRequest::default() };
         Request::Resize(Box::new(ResizeRequest::Shrink(request)))
     };
     grow(&mut dvm, 1, "m0");

@@ -269,7 +269,7 @@ impl Scenario {
         for i in 0..rng.between(1, 8) {
             let pause = *rng.pick(&[0, 2_000, 30_000, 1_000_000, 6_000_000]);
             at += rng.between(0, pause);
-            let (wait, req_id) = (rng.permille(500), rng.permille(500).then(|| format!("r{i}")));
+            let (wait, req_id) = (rng.permille(500), rng.permille(500).then(|| format!("r{i}").into()));
             let request = if rng.permille(500) {
                 ResizeRequest::Grow(GrowRequest { wait, req_id, ..names.grow(rng) })
             } else {
@@ -372,7 +372,7 @@ impl Names {
         match rng.between(0, 19) {
             0 => (grow.hosts, grow.count) = (Vec::new(), rng.between(1, 2) as u32),
             1 => grow.activate = vec![Activation::All],
-            2 | 3 => grow.alloc_id = Some(format!("a{}", rng.between(1, 3))),
+            2 | 3 => grow.alloc_id = Some(format!("a{}", rng.between(1, 3)).into()),
             _ => {}
         }
         grow
@@ -380,7 +380,7 @@ impl Names {
 
     fn shrink(&self, rng: &mut Rng) -> ShrinkRequest {
         let mut shrink = ShrinkRequest::default();
-        let alloc_id = Some(format!("a{}", rng.between(1, 4)));
+        let alloc_id = Some(format!("a{}", rng.between(1, 4)).into());
         match rng.between(0, 11) {
             0 => shrink.count = rng.between(1, 3) as u32,
             1 => shrink.alloc_id = alloc_id,

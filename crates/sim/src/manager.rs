@@ -202,9 +202,9 @@ impl Scenario {
         for i in 0..rng.between(2, 8) {
             let pause = *rng.pick(&[0, 2_000, 30_000, 1_000_000, 6_000_000]);
             at += rng.between(0, pause);
-            let (wait, req_id) = (rng.permille(500), rng.permille(300).then(|| format!("k{i}")));
+            let (wait, req_id) = (rng.permille(500), rng.permille(300).then(|| format!("k{i}").into()));
             let request = if rng.permille(550) {
-                let alloc_id = rng.permille(250).then(|| format!("a{}", rng.between(1, 4)));
+                let alloc_id = rng.permille(250).then(|| format!("a{}", rng.between(1, 4)).into());
                 let count = rng.between(1, u64::from(spare) + 1) as u32;
                 ResizeRequest::Grow(GrowRequest { count, alloc_id, req_id, wait, ..GrowRequest::default() })
             } else {
@@ -242,7 +242,7 @@ fn given_back(rng: &mut Rng, s: &Scenario, spare: u32) -> ShrinkRequest {
     };
     match rng.between(0, 4) {
         0 => shrink.count = rng.between(1, 3) as u32,
-        1 => shrink.alloc_id = Some(format!("a{}", rng.between(1, 5))),
+        1 => shrink.alloc_id = Some(format!("a{}", rng.between(1, 5)).into()),
         _ => shrink.nodes = (0..rng.between(1, 3)).map(|_| any(rng)).collect(),
     }
     shrink

@@ -57,7 +57,7 @@ impl Scenario {
                 let first = rng.between(0, 6);
                 wish.hosts = (first..=first + rng.between(0, 2)).map(host).collect();
             } else {
-                wish.alloc_id = Some(format!("a{}", rng.between(1, 3)));
+                wish.alloc_id = Some(format!("a{}", rng.between(1, 3)).into());
             }
             let session = SessionChoice::Id(SessionId(number));
             let make = SessionDirective::Instantiate(Box::new(wish));
@@ -84,7 +84,7 @@ impl Scenario {
     fn draw_more_time(&mut self, rng: &mut Rng) {
         for _ in 0..rng.between(1, 3) {
             let at = rng.between(SECOND, 8 * SECOND);
-            let alloc_id = Some(format!("a{}", rng.between(1, 3)));
+            let alloc_id = Some(format!("a{}", rng.between(1, 3)).into());
             let request = ExtendRequest { alloc_id, req_id: None, seconds: rng.between(1, MOST_ADDED_S) as u32 };
             let by = if rng.permille(800) { Asker::Client(None) } else { Asker::Process(rng.between(0, 100) as u32) };
             self.elastic.resizes.push(ResizePlan { at, request: ResizeRequest::Extend(request), by });

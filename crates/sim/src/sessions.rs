@@ -1,7 +1,7 @@
 //! Scenarios about sessions: reserved nodes, time limits, inheritance, jobs that name their session, orders for
 //! sessions, and cancelled requests. They extend an elastic scenario without changing its draws.
 
-use ferrite_types::{JobId, SessionId, Signal};
+use ferrite_types::{AllocReqId, JobId, SessionId, Signal};
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
 use ferrite_wire::{CancelRequest, GrowRequest, Inheritance, ResizeRequest, SessionTerms};
 
@@ -72,7 +72,7 @@ impl Scenario {
                 8 => SessionDirective::Separate,
                 _ => {
                     session = SessionChoice::Id(SessionId(rng.between(50, 52) as u32));
-                    let alloc_id = Some(format!("a{}", rng.between(1, 3)));
+                    let alloc_id = Some(format!("a{}", rng.between(1, 3)).into());
                     SessionDirective::Instantiate(Box::new(GrowRequest { alloc_id, ..GrowRequest::default() }))
                 }
             };
@@ -100,7 +100,7 @@ impl Scenario {
             ResizeRequest::Grow(GrowRequest { req_id: Some(name), .. }) => Some((plan.at, name.clone())),
             _ => None,
         };
-        let named: Vec<(Time, String)> = self.elastic.resizes.iter().filter_map(named).collect();
+        let named: Vec<(Time, AllocReqId)> = self.elastic.resizes.iter().filter_map(named).collect();
         for (at, name) in named {
             if rng.permille(300) {
                 let most = *rng.pick(&[100, 20_000, 2_000_000]);
@@ -165,7 +165,7 @@ fn draw_terms(rng: &mut Rng) -> SessionTerms {
 pub(crate) fn draw_choice(rng: &mut Rng) -> SessionChoice {
     match rng.between(0, 5) {
         0 | 1 => SessionChoice::Id(SessionId(rng.between(1, 4) as u32)),
-        2 | 3 => SessionChoice::Alloc(format!("a{}", rng.between(1, 3))),
-        _ => SessionChoice::Ref(format!("r{}", rng.between(0, 5))),
+        2 | 3 => SessionChoice::Alloc(format!("a{}", rng.between(1, 3)).into()),
+        _ => SessionChoice::Ref(format!("r{}", rng.between(0, 5)).into()),
     }
 }

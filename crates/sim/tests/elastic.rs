@@ -39,7 +39,7 @@ fn on(names: &[&str], program: &str) -> JobSpec {
 }
 
 fn give_back(alloc_id: &str) -> ResizeRequest {
-    let alloc_id = Some(alloc_id.to_owned());
+    let alloc_id = Some(alloc_id.into());
     ResizeRequest::Shrink(ShrinkRequest { alloc_id, wait: true, ..ShrinkRequest::default() })
 }
 

@@ -5,6 +5,7 @@ mod cpuset;
 mod ids;
 mod job;
 mod jobmap;
+mod names;
 mod node;
 mod placement;
 pub mod pmix_status;
@@ -21,6 +22,7 @@ pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};
 pub use jobmap::{JobMap, JobNode, Placement, PlacementTexts};
+pub use names::{AllocId, AllocReqId};
 pub use node::{HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};
 pub use placement::{
     BindTo, CpuChoice, CpuKind, CpuPart, DeviceKind, DeviceRequest, DeviceWanted, MapBy, MapRequest, PeList, RankBy,

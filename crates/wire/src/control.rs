@@ -6,8 +6,8 @@
 
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, PmixStatus,
-    ProcId, ProcState, Rank, SessionId, Signal, StdinTarget,
+    AllocId, AllocReqId, CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState,
+    PictureFormat, PmixStatus, ProcId, ProcState, Rank, SessionId, Signal, StdinTarget,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -228,9 +228,9 @@ pub enum SessionChoice {
     /// `--session-id`.
     Id(SessionId),
     /// `--alloc-id`.
-    Alloc(String),
+    Alloc(AllocId),
     /// `--alloc-refid`: the requester's name for it.
-    Ref(String),
+    Ref(AllocReqId),
 }
 
 /// A message of the DVM to a client.
@@ -450,7 +450,7 @@ pub struct CampaignStatus {
     /// True for a push of a scheduler.
     pub pushed: bool,
     /// The id of its allocation.
-    pub alloc_id: String,
+    pub alloc_id: AllocId,
     /// The nodes that come or go.
     pub nodes: Vec<String>,
     /// The reason why it waits.
@@ -465,9 +465,9 @@ pub struct SessionStatus {
     /// Its number.
     pub session: SessionId,
     /// The allocation's id.
-    pub alloc_id: String,
+    pub alloc_id: AllocId,
     /// The requester's name for it.
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
     /// Its nodes.
     pub nodes: Vec<String>,
     /// The slots of its nodes.

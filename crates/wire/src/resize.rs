@@ -1,7 +1,7 @@
 //! Requests to change the size of the DVM, and their answers: from clients over the control socket, and from
 //! processes through their daemon (`PMIx_Allocation_request`).
 
-use ferrite_types::{HostEntry, HostRef, PmixStatus, SessionId};
+use ferrite_types::{AllocId, AllocReqId, HostEntry, HostRef, PmixStatus, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// The slots of a node in a request.
@@ -51,9 +51,9 @@ pub struct GrowRequest {
     /// others.
     pub rm_job: Option<String>,
     /// The allocation that gets them; `None` = a new one.
-    pub alloc_id: Option<String>,
+    pub alloc_id: Option<AllocId>,
     /// The requester's own name for the request, which answers repeat (`PMIX_ALLOC_REQ_ID`).
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
     /// The terms of the session that the nodes make.
     pub terms: SessionTerms,
     /// True for an answer at the end, false for one at the beginning.
@@ -105,9 +105,9 @@ pub struct ShrinkRequest {
     /// The number of nodes of the DVM's choice: idle ones first, the latest first.
     pub count: u32,
     /// The allocation that gives them back; alone it means all of its nodes.
-    pub alloc_id: Option<String>,
+    pub alloc_id: Option<AllocId>,
     /// The requester's own name for the request.
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
     /// True for an answer at the end, false for one at the beginning.
     pub wait: bool,
 }
@@ -116,17 +116,17 @@ pub struct ShrinkRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRequest {
     /// The allocation of the request.
-    pub alloc_id: Option<String>,
+    pub alloc_id: Option<AllocId>,
     /// The requester's own name for the request; with an allocation, both have to match.
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
 }
 
 impl CancelRequest {
     /// True for a request with these names.
     #[must_use]
-    pub fn names(&self, alloc_id: &str, req_id: Option<&str>) -> bool {
-        let fits = |own: Option<&str>, asked: &Option<String>| asked.as_deref().is_none_or(|asked| own == Some(asked));
-        fits(Some(alloc_id), &self.alloc_id) && fits(req_id, &self.req_id)
+    pub fn names(&self, alloc_id: &AllocId, req_id: Option<&AllocReqId>) -> bool {
+        self.alloc_id.as_ref().is_none_or(|asked| asked == alloc_id)
+            && self.req_id.as_ref().is_none_or(|asked| req_id == Some(asked))
     }
 }
 
@@ -134,9 +134,9 @@ impl CancelRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtendRequest {
     /// The session's allocation, by id or by the requester's name; `None` = the session of the process's job.
-    pub alloc_id: Option<String>,
+    pub alloc_id: Option<AllocId>,
     /// The requester's own name for the request.
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
     /// The additional time (seconds).
     pub seconds: u32,
 }
@@ -157,10 +157,10 @@ pub enum ResizeRequest {
 /// The answer to a request, or its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resize {
-    /// The allocation of the request; empty in a refusal.
-    pub alloc_id: String,
+    /// The allocation of the request; `None` in a refusal, and for a cancellation of several requests' changes.
+    pub alloc_id: Option<AllocId>,
     /// The requester's own name from the request.
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
     /// Number of the allocation's session (`PMIX_SESSION_ID`); `None` in a refusal, and when it has ended.
     pub session: Option<SessionId>,
     /// The nodes that come or go.
@@ -173,9 +173,9 @@ pub struct Resize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeWarning {
     /// The session's allocation.
-    pub alloc_id: String,
+    pub alloc_id: AllocId,
     /// The requester's own name for it.
-    pub req_id: Option<String>,
+    pub req_id: Option<AllocReqId>,
     /// The session's number.
     pub session: SessionId,
     /// The time that is left, rounded up (seconds).

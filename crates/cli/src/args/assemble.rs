@@ -202,8 +202,11 @@ impl Job {
             digits.and_then(|t| t.parse().ok()).map(SessionId).ok_or_else(wrong)
         };
         let said = [
-            ("--alloc-id", alloc_id.map(|id| not_empty("--alloc-id", id).map(SessionChoice::Alloc))),
-            ("--alloc-refid", alloc_refid.map(|name| not_empty("--alloc-refid", name).map(SessionChoice::Ref))),
+            ("--alloc-id", alloc_id.map(|id| not_empty("--alloc-id", id).map(|id| SessionChoice::Alloc(id.into())))),
+            (
+                "--alloc-refid",
+                alloc_refid.map(|name| not_empty("--alloc-refid", name).map(|name| SessionChoice::Ref(name.into()))),
+            ),
             ("--session-id", session_id.map(|text| number(text).map(SessionChoice::Id))),
         ];
         for (option, choice) in said {

@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(spec.apps[0].argv, ["./a", "-n", "4"]);
         assert!(spec.output.tag);
         let more = parse("--add-host n5 --alloc-id a1 ./a").unwrap().unwrap().run;
-        assert_eq!((more.grow.hosts.len(), more.session), (1, SessionChoice::Alloc("a1".to_owned())));
+        assert_eq!((more.grow.hosts.len(), more.session), (1, SessionChoice::Alloc("a1".into())));
     }
 
     #[test]

@@ -117,7 +117,7 @@ mod tests {
         let activate = |spec: &str| GrowOptions { activate: vec![spec.to_owned()], ..options() };
         let all = [
             options(),
-            GrowOptions { alloc_id: Some("a1".to_owned()), ..options() },
+            GrowOptions { alloc_id: Some("a1".into()), ..options() },
             host("^n5"),
             host("+e"),
             host("n5:x"),

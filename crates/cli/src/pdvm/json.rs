@@ -1,7 +1,7 @@
 //! The JSON of `pdvm`. Its schema does not depend on the control protocol, so that scripts work when the protocol
 //! changes. docs/pdvm-json.md describes it. A change that breaks a reader raises [`SCHEMA`]; new fields do not.
 
-use ferrite_types::{CampaignKind, JobState, ProcState, SessionId, StdinTarget};
+use ferrite_types::{AllocId, AllocReqId, CampaignKind, JobState, ProcState, SessionId, StdinTarget};
 use ferrite_wire::control::{
     AppRecord, CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
     SessionChoice, SessionStatus,
@@ -113,7 +113,7 @@ pub(crate) struct Campaign {
     change: &'static str,
     step: &'static str,
     pushed: bool,
-    allocation: String,
+    allocation: AllocId,
     nodes: Vec<String>,
     waiting_for: Option<String>,
     began_s: f64,
@@ -420,8 +420,8 @@ pub(crate) struct Sessions {
 #[derive(Serialize)]
 pub(crate) struct Session {
     session: SessionId,
-    allocation: String,
-    request: Option<String>,
+    allocation: AllocId,
+    request: Option<AllocReqId>,
     nodes: Vec<String>,
     slots: u32,
     slots_in_use: u32,
@@ -463,8 +463,8 @@ impl Session {
 pub(crate) struct SessionOrdered {
     pub(crate) order: &'static str,
     session: Option<SessionId>,
-    allocation: Option<String>,
-    request: Option<String>,
+    allocation: Option<AllocId>,
+    request: Option<AllocReqId>,
     pub(crate) signal: Option<i32>,
     pub(crate) seconds: Option<u32>,
 }
@@ -488,8 +488,8 @@ impl SessionOrdered {
 pub(crate) struct Resized {
     pub(crate) change: &'static str,
     pub(crate) outcome: &'static str,
-    pub(crate) allocation: Option<String>,
-    pub(crate) request: Option<String>,
+    pub(crate) allocation: Option<AllocId>,
+    pub(crate) request: Option<AllocReqId>,
     pub(crate) nodes: Vec<String>,
 }
 

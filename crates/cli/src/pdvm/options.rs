@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use ferrite_types::JobId;
+use ferrite_types::{AllocId, AllocReqId, JobId};
 use ferrite_wire::Inheritance;
 
 use super::signal::parse_signal;
@@ -114,11 +114,11 @@ pub(crate) struct GrowOptions {
     #[arg(long, value_name = "JOB", conflicts_with_all = ["host", "hostfile", "activate", "nodes"])]
     pub(crate) rm_job: Option<String>,
     /// Add the nodes to this allocation; the default is a new one
-    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) alloc_id: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new().map(AllocId::from))]
+    pub(crate) alloc_id: Option<AllocId>,
     /// A name for the request, by which prun --alloc-refid finds the allocation
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) req_id: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new().map(AllocReqId::from))]
+    pub(crate) req_id: Option<AllocReqId>,
     /// Reserve the nodes: only jobs of this session run there (prun --alloc-id, --alloc-refid or --session-id)
     #[arg(long)]
     pub(crate) reserve: bool,
@@ -158,11 +158,11 @@ pub(crate) struct ShrinkOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
     /// Remove nodes of this allocation; alone: all of them
-    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) alloc_id: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new().map(AllocId::from))]
+    pub(crate) alloc_id: Option<AllocId>,
     /// A name for the request, which the answer repeats
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) req_id: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new().map(AllocReqId::from))]
+    pub(crate) req_id: Option<AllocReqId>,
     /// Take the nodes out as a scheduler: no requester is told
     #[arg(long)]
     pub(crate) push: bool,
@@ -213,11 +213,11 @@ pub(crate) struct SessionName {
     #[arg(long, value_name = "N", value_parser = parse_session)]
     pub(crate) session_id: Option<u32>,
     /// The session of the allocation with this id, which pdvm grow prints
-    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) alloc_id: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new().map(AllocId::from))]
+    pub(crate) alloc_id: Option<AllocId>,
     /// The session whose request has this name (pdvm grow --req-id)
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) alloc_refid: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new().map(AllocReqId::from))]
+    pub(crate) alloc_refid: Option<AllocReqId>,
 }
 
 /// A session to make.
@@ -227,15 +227,15 @@ pub(crate) struct SessionPlan {
     #[arg(value_name = "N", value_parser = parse_session)]
     pub(crate) session: u32,
     /// An existing allocation whose nodes it shares; with --host: the id of the new allocation
-    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) alloc_id: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new().map(AllocId::from))]
+    pub(crate) alloc_id: Option<AllocId>,
     /// Nodes of the allocation, or nodes to add for this session
     #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...")]
     pub(crate) host: Vec<String>,
     /// A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host: the name of an existing
     /// allocation
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) req_id: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new().map(AllocReqId::from))]
+    pub(crate) req_id: Option<AllocReqId>,
     /// Reserve the added nodes: only jobs of this session run there
     #[arg(long)]
     pub(crate) reserve: bool,

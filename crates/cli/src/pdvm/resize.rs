@@ -69,7 +69,7 @@ fn render(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> String {
         }
         (HowFar::Reserved, _) => {
             let request = request_of(resize);
-            return format!("Reserved: allocation {}{request}, whose nodes are there\n", plain(&resize.alloc_id));
+            return format!("Reserved: allocation {}{request}, whose nodes are there\n", allocation_of(resize));
         }
         (HowFar::Requested(what), _) => {
             let request = request_of(resize);
@@ -77,7 +77,7 @@ fn render(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> String {
                 true => String::new(),
                 false => format!(" besides {}", plain(&resize.nodes.join(", "))),
             };
-            let id = plain(&resize.alloc_id);
+            let id = allocation_of(resize);
             return format!("Requested: allocation {id}{request}, {what}{others}\n");
         }
         (HowFar::Begun, CampaignKind::Grow) => "Growing",
@@ -87,7 +87,11 @@ fn render(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> String {
     };
     let request = request_of(resize);
     let nodes = if resize.nodes.len() == 1 { "node" } else { "nodes" };
-    format!("{what}: allocation {}{request}, {nodes} {}\n", plain(&resize.alloc_id), plain(&resize.nodes.join(", ")))
+    format!("{what}: allocation {}{request}, {nodes} {}\n", allocation_of(resize), plain(&resize.nodes.join(", ")))
+}
+
+fn allocation_of(resize: &Resize) -> String {
+    resize.alloc_id.as_deref().map_or_else(String::new, plain)
 }
 
 fn request_of(resize: &Resize) -> String {
@@ -105,7 +109,7 @@ fn to_json(change: CampaignKind, how_far: &HowFar, resize: &Resize, moment: &Mom
             HowFar::Done => "done",
         },
         // An unchanged request has no result.
-        allocation: (*how_far != HowFar::Unchanged).then(|| resize.alloc_id.clone()),
+        allocation: resize.alloc_id.clone().filter(|_| *how_far != HowFar::Unchanged),
         request: resize.req_id.clone(),
         nodes: resize.nodes.clone(),
     };

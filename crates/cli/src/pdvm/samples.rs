@@ -53,7 +53,7 @@ pub(super) fn changing() -> DvmStatus {
         kind: CampaignKind::Grow,
         step: CampaignStep::Launching,
         pushed: false,
-        alloc_id: "a2".to_owned(),
+        alloc_id: "a2".into(),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         waiting_for: "the daemons of n6 to report".to_owned(),
         began_us: 123_250_000,
@@ -85,8 +85,8 @@ pub(super) fn held() -> JobStatus {
 /// The answer to a request to grow.
 pub(super) fn resize() -> Resize {
     Resize {
-        alloc_id: "a2".to_owned(),
-        req_id: Some("weekend".to_owned()),
+        alloc_id: Some("a2".into()),
+        req_id: Some("weekend".into()),
         session: Some(SessionId(2)),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         outcome: ResizeOutcome::Begun,
@@ -116,8 +116,8 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
 pub(super) fn sessions() -> Vec<SessionStatus> {
     let full = SessionStatus {
         session: SessionId(2),
-        alloc_id: "a2".to_owned(),
-        req_id: Some("week\x1bend".to_owned()),
+        alloc_id: "a2".into(),
+        req_id: Some("week\x1bend".into()),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         slots: 8,
         slots_in_use: 5,
@@ -133,7 +133,7 @@ pub(super) fn sessions() -> Vec<SessionStatus> {
     };
     let bare = SessionStatus {
         session: SessionId(3),
-        alloc_id: "a3".to_owned(),
+        alloc_id: "a3".into(),
         req_id: None,
         nodes: Vec::new(),
         slots: 0,

@@ -225,10 +225,10 @@ mod tests {
 
     #[test]
     fn each_order_is_confirmed() {
-        let to = |directive| Order { session: SessionChoice::Alloc("a1".to_owned()), directive };
+        let to = |directive| Order { session: SessionChoice::Alloc("a1".into()), directive };
         let orders = [
             Order { session: SessionChoice::Id(SessionId(3)), directive: SessionDirective::Pause },
-            Order { session: SessionChoice::Ref("weekend".to_owned()), directive: SessionDirective::Resume },
+            Order { session: SessionChoice::Ref("weekend".into()), directive: SessionDirective::Resume },
             to(SessionDirective::Signal(Signal(10))),
             to(SessionDirective::Extend { seconds: 60 }),
             to(SessionDirective::Separate),
@@ -247,7 +247,7 @@ mod tests {
         let plan = |host: &[&str], alloc_id: &[&str]| SessionPlan {
             session: 7,
             host: host.iter().map(|host| (*host).to_owned()).collect(),
-            alloc_id: alloc_id.first().map(|id| (*id).to_owned()),
+            alloc_id: alloc_id.first().map(|id| (*id).into()),
             ..SessionPlan::default()
         };
         let Ok(Some(Order {
@@ -266,10 +266,10 @@ mod tests {
     fn one_option_names_a_session_no_more_and_no_less() {
         let name = |session_id, alloc_id: &[&str]| SessionName {
             session_id,
-            alloc_id: alloc_id.first().map(|id| (*id).to_owned()),
+            alloc_id: alloc_id.first().map(|id| (*id).into()),
             alloc_refid: None,
         };
-        let wanted = Order { session: SessionChoice::Alloc("a1".to_owned()), directive: SessionDirective::Pause };
+        let wanted = Order { session: SessionChoice::Alloc("a1".into()), directive: SessionDirective::Pause };
         assert_eq!(order(SessionVerb::Pause(name(None, &["a1"]))).unwrap(), Some(wanted));
         assert_eq!(order(SessionVerb::List).unwrap(), None);
         let told = |verb| {

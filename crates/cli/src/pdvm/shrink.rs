@@ -36,9 +36,9 @@ mod tests {
     #[test]
     fn nodes_by_name_by_number_and_of_an_allocation_are_one_request() {
         let host = vec!["n5".to_owned(), "n6,n7".to_owned()];
-        let asked = request(ShrinkOptions { host, nodes: Some(2), alloc_id: Some("a1".to_owned()), ..options() });
+        let asked = request(ShrinkOptions { host, nodes: Some(2), alloc_id: Some("a1".into()), ..options() });
         let nodes = ["n5", "n6", "n7"].map(str::to_owned).to_vec();
-        let wanted = ShrinkRequest { nodes, count: 2, alloc_id: Some("a1".to_owned()), ..ShrinkRequest::default() };
+        let wanted = ShrinkRequest { nodes, count: 2, alloc_id: Some("a1".into()), ..ShrinkRequest::default() };
         assert_eq!(asked.unwrap(), ResizeRequest::Shrink(wanted));
     }
 

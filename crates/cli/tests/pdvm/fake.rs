@@ -170,7 +170,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
 pub(crate) fn resized(outcome: ResizeOutcome) -> Reply {
     let nodes = vec!["n5".to_owned(), "n6".to_owned()];
     Reply::Resize(Box::new(Resize {
-        alloc_id: "a1".to_owned(),
+        alloc_id: Some("a1".into()),
         req_id: None,
         session: Some(SessionId(1)),
         nodes,
@@ -218,7 +218,7 @@ fn session() -> SessionStatus {
         slots_in_use: 0,
         children: Vec::new(),
         session: SessionId(1),
-        alloc_id: "a1".to_owned(),
+        alloc_id: "a1".into(),
         req_id: None,
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         jobs: vec![JobId(1)],

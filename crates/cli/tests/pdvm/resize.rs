@@ -53,8 +53,8 @@ fn requests_reach_the_dvm_as_they_were_meant() {
     let host = |name, slots| AddedHost { host: HostEntry::named(name), slots };
     let grow = GrowRequest {
         hosts: vec![host("n5", SlotChange::Set(4)), host("n7", SlotChange::Adjust(2))],
-        alloc_id: Some("a1".to_owned()),
-        req_id: Some("r".to_owned()),
+        alloc_id: Some("a1".into()),
+        req_id: Some("r".into()),
         terms: SessionTerms {
             reserve: true,
             inheritance: Some(Inheritance::ChildDefault),
@@ -68,8 +68,8 @@ fn requests_reach_the_dvm_as_they_were_meant() {
     let shrink = ShrinkRequest {
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         count: 3,
-        alloc_id: Some("a1".to_owned()),
-        req_id: Some("r".to_owned()),
+        alloc_id: Some("a1".into()),
+        req_id: Some("r".into()),
         wait: false,
     };
     let resize = |request| Request::Resize(Box::new(request));

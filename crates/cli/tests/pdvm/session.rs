@@ -21,11 +21,11 @@ fn orders_reach_the_dvm_for_the_session_that_was_named() {
         let (code, _, err) = told(&run(pdvm(&fake).arg("session").args(args)));
         assert_eq!((code, err.as_str()), (Some(0), ""), "{args:?}");
     }
-    let by_alloc = || SessionChoice::Alloc("a1".to_owned());
+    let by_alloc = || SessionChoice::Alloc("a1".into());
     let wanted = [
         (SessionChoice::Id(SessionId(3)), SessionDirective::Pause),
         (by_alloc(), SessionDirective::Resume),
-        (SessionChoice::Ref("weekend".to_owned()), SessionDirective::Signal(ferrite_types::Signal(10))),
+        (SessionChoice::Ref("weekend".into()), SessionDirective::Signal(ferrite_types::Signal(10))),
         (by_alloc(), SessionDirective::Extend { seconds: 60 }),
         (by_alloc(), SessionDirective::Separate),
         (SessionChoice::Id(SessionId(3)), SessionDirective::Terminate),

@@ -330,7 +330,7 @@ fn counted() -> Metrics {
 }
 
 fn resize(outcome: ResizeOutcome) -> Resize {
-    Resize { alloc_id: "a1".to_owned(), req_id: None, session: Some(SessionId(1)), nodes: Vec::new(), outcome }
+    Resize { alloc_id: Some("a1".into()), req_id: None, session: Some(SessionId(1)), nodes: Vec::new(), outcome }
 }
 
 #[test]

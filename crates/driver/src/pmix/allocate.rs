@@ -6,7 +6,7 @@ use std::fmt;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status};
 use ferrite_pmix_sys::{self as sys, PMIX_ALLOC_REQ_CANCEL};
 use ferrite_rm::hostlist::{HostItem, ItemSlots};
-use ferrite_types::{HostEntry, HostRef};
+use ferrite_types::{AllocId, AllocReqId, HostEntry, HostRef};
 use ferrite_wire::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest,
     SessionTerms, ShrinkRequest, SlotChange, TimeWarning,
@@ -49,7 +49,7 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
     match u32::from(directive) {
         sys::PMIX_ALLOC_NEW => wish.grow(None).map(ResizeRequest::Grow),
         sys::PMIX_ALLOC_EXTEND => {
-            let named = wish.id.clone().or_else(|| wish.req_id.clone());
+            let named = wish.id.clone().or_else(|| wish.req_id.as_ref().map(AllocReqId::in_place_of_id));
             if let Some(seconds) = wish.time_alone() {
                 let extend = ExtendRequest { alloc_id: named, req_id: wish.req_id, seconds };
                 return Ok(ResizeRequest::Extend(extend));
@@ -67,7 +67,7 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
 impl Wish {
     /// Nodes of a new allocation are reserved for jobs that name it; those that extend an allocation have its terms
     /// (spec S11).
-    pub(super) fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
+    pub(super) fn grow(self, alloc_id: Option<AllocId>) -> Result<GrowRequest, Refusal> {
         let (mut hosts, mut refs) = (Vec::new(), Vec::new());
         for item in self.nodes {
             match item {
@@ -129,7 +129,7 @@ impl Wish {
         let nodes: Vec<String> = self.nodes.into_iter().map(name).collect::<Result<_, _>>()?;
         // Without other words, the requester's own name for an allocation says which nodes leave.
         let says_what = self.id.is_some() || !nodes.is_empty() || self.count > 0;
-        let alloc_id = if says_what { self.id } else { self.req_id.clone() };
+        let alloc_id = if says_what { self.id } else { self.req_id.as_ref().map(AllocReqId::in_place_of_id) };
         Ok(ShrinkRequest { nodes, count: self.count, alloc_id, req_id: self.req_id, wait: false })
     }
 }
@@ -186,20 +186,20 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
 /// Returns the event that the end of a session is near, for the requester that asked for a warning.
 pub(super) fn warning(server: Proc, to: Proc, warning: &TimeWarning) -> Notice {
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
-    info.extend(names(&warning.alloc_id, warning.req_id.as_deref()));
+    info.extend(names(Some(&warning.alloc_id), warning.req_id.as_ref()));
     info.push(Info::new(sys::PMIX_SESSION_ID, warning.session.0));
     info.push(Info::new(sys::PMIX_TIME_REMAINING, warning.seconds_left));
     Notice { code: Status::ALLOC_TIMEOUT_WARNING, source: server, to: Audience::Procs(vec![to]), info }
 }
 
 fn identity(resize: &Resize) -> Vec<Info> {
-    names(&resize.alloc_id, resize.req_id.as_deref())
+    names(resize.alloc_id.as_ref(), resize.req_id.as_ref())
 }
 
-fn names(alloc_id: &str, req_id: Option<&str>) -> Vec<Info> {
-    let mut info = vec![Info::new(sys::PMIX_ALLOC_ID, alloc_id)];
-    info.extend(req_id.map(|id| Info::new(sys::PMIX_ALLOC_REQ_ID, id)));
-    info
+fn names(alloc_id: Option<&AllocId>, req_id: Option<&AllocReqId>) -> Vec<Info> {
+    let alloc_id = alloc_id.map(|id| Info::new(sys::PMIX_ALLOC_ID, &**id));
+    let req_id = req_id.map(|name| Info::new(sys::PMIX_ALLOC_REQ_ID, &**name));
+    alloc_id.into_iter().chain(req_id).collect()
 }
 
 /// The rule by which events are sent that only newer releases of PMIx define (`prte_dvm_events`).
@@ -288,7 +288,7 @@ mod tests {
         let expected = GrowRequest {
             hosts: hosts.into(),
             count: 3,
-            req_id: Some("mine".to_owned()),
+            req_id: Some("mine".into()),
             terms: SessionTerms { reserve: true, time_limit_s: Some(60), ..SessionTerms::default() },
             ..GrowRequest::default()
         };
@@ -320,7 +320,7 @@ mod tests {
             other => panic!("no extension: {other:?}"),
         };
         let of = |alloc_id: Option<&str>, req_id: Option<&str>| {
-            let [alloc_id, req_id] = [alloc_id, req_id].map(|id| id.map(str::to_owned));
+            let (alloc_id, req_id) = (alloc_id.map(Into::into), req_id.map(Into::into));
             ExtendRequest { alloc_id, req_id, seconds: 90 }
         };
         assert_eq!(extend(&[time.clone(), id("a1"), req_id("more")]), of(Some("a1"), Some("more")));
@@ -337,7 +337,7 @@ mod tests {
     fn a_release_names_nodes_a_number_or_an_allocation() {
         let asked = shrink(&[nodes("n1,n2:4"), req_id("r")]);
         let names = ["n1", "n2"].map(String::from);
-        let expected = ShrinkRequest { nodes: names.into(), req_id: Some("r".to_owned()), ..ShrinkRequest::default() };
+        let expected = ShrinkRequest { nodes: names.into(), req_id: Some("r".into()), ..ShrinkRequest::default() };
         assert_eq!(asked, expected);
         let asked = shrink(&[count(2), id("a1")]);
         assert_eq!((asked.count, asked.alloc_id.as_deref()), (2, Some("a1")));
@@ -428,9 +428,9 @@ mod tests {
     }
 
     fn resize(req_id: Option<&str>, outcome: ResizeOutcome) -> Resize {
-        let req_id = req_id.map(str::to_owned);
+        let req_id = req_id.map(Into::into);
         Resize {
-            alloc_id: "a1".to_owned(),
+            alloc_id: Some("a1".into()),
             req_id,
             session: Some(SessionId(1)),
             nodes: ["n1", "n2"].map(String::from).into(),
@@ -473,8 +473,8 @@ mod tests {
     fn a_cancellation_names_the_request_or_what_was_to_come_of_it() {
         let cancel = |info: &[Info]| request(PMIX_ALLOC_REQ_CANCEL as u8, info, &[]);
         let named = |alloc_id: Option<&str>, req_id: Option<&str>| {
-            let name = |name: Option<&str>| name.map(str::to_owned);
-            Ok(ResizeRequest::Cancel(CancelRequest { alloc_id: name(alloc_id), req_id: name(req_id) }))
+            let (alloc_id, req_id) = (alloc_id.map(Into::into), req_id.map(Into::into));
+            Ok(ResizeRequest::Cancel(CancelRequest { alloc_id, req_id }))
         };
         assert_eq!(cancel(&[req_id("mine")]), named(None, Some("mine")));
         assert_eq!(cancel(&[id("a1")]), named(Some("a1"), None));
@@ -483,12 +483,8 @@ mod tests {
 
     #[test]
     fn a_warning_says_which_session_and_how_long_it_has() {
-        let of = TimeWarning {
-            alloc_id: "a1".to_owned(),
-            req_id: Some("mine".to_owned()),
-            session: SessionId(7),
-            seconds_left: 30,
-        };
+        let of =
+            TimeWarning { alloc_id: "a1".into(), req_id: Some("mine".into()), session: SessionId(7), seconds_left: 30 };
         let notice = warning(Proc::new("d@0", 2), Proc::new("d@1", 3), &of);
         assert_eq!(
             (notice.code, &notice.to),

@@ -632,7 +632,7 @@ mod tests {
         };
         assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
         let outcome = ferrite_wire::ResizeOutcome::Begun;
-        let resize = Resize { alloc_id: "a1".to_owned(), req_id: None, session: None, nodes: Vec::new(), outcome };
+        let resize = Resize { alloc_id: Some("a1".into()), req_id: None, session: None, nodes: Vec::new(), outcome };
         calls.reply_resize(token, &resize);
         calls.reply_resize(token, &resize);
         calls.fail(None, Status::ERROR);

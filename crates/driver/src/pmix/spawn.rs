@@ -147,8 +147,8 @@ fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
             .ok_or_else(|| format!("{}: no number of a session", info.key));
     }
     match (find(sys::PMIX_ALLOC_ID, "PMIX_ALLOC_ID"), find(sys::PMIX_ALLOC_REQ_ID, "PMIX_ALLOC_REQ_ID")) {
-        (Some(info), _) => text(info).map(SessionChoice::Alloc),
-        (None, Some(info)) => text(info).map(SessionChoice::Ref),
+        (Some(info), _) => text(info).map(|id| SessionChoice::Alloc(id.into())),
+        (None, Some(info)) => text(info).map(|name| SessionChoice::Ref(name.into())),
         (None, None) => Ok(SessionChoice::Default),
     }
 }
@@ -312,12 +312,12 @@ mod tests {
         let session = |info: &[Info]| submission(info, &[app(vec![])], "").unwrap().session;
         assert_eq!(session(&[]), SessionChoice::Default);
         let (id, name) = (info("pmix.alloc.id", "a1"), info("pmix.alloc.reqid", "mine"));
-        assert_eq!(session(std::slice::from_ref(&name)), SessionChoice::Ref("mine".to_owned()));
-        assert_eq!(session(&[name, id.clone()]), SessionChoice::Alloc("a1".to_owned()));
+        assert_eq!(session(std::slice::from_ref(&name)), SessionChoice::Ref("mine".into()));
+        assert_eq!(session(&[name, id.clone()]), SessionChoice::Alloc("a1".into()));
         assert_eq!(session(&[id, info("pmix.session.id", 3u32)]), SessionChoice::Id(SessionId(3)));
         assert!(submission(&[info("pmix.session.id", "x")], &[app(vec![])], "").is_err());
         let of_app = |said: Info| submission(&[], &[app(vec![said])], "").unwrap().session;
-        assert_eq!(of_app(info("PMIX_ALLOC_ID", "a1")), SessionChoice::Alloc("a1".to_owned()));
+        assert_eq!(of_app(info("PMIX_ALLOC_ID", "a1")), SessionChoice::Alloc("a1".into()));
         assert_eq!(of_app(info("PMIX_SESSION_ID", "3")), SessionChoice::Id(SessionId(3)));
     }
 

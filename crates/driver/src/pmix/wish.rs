@@ -1,5 +1,6 @@
 //! Reads the infos of an allocation request into one value; `allocate.rs` decides about its purpose. Pure.
 
+use ferrite_types::{AllocId, AllocReqId};
 use std::ffi::CStr;
 
 use ferrite_pmix::{Info, Value};
@@ -45,8 +46,8 @@ const LONGEST_QUEUE: usize = 255;
 /// The contents of a request.
 #[derive(Debug, Default)]
 pub(super) struct Wish {
-    pub(super) id: Option<String>,
-    pub(super) req_id: Option<String>,
+    pub(super) id: Option<AllocId>,
+    pub(super) req_id: Option<AllocReqId>,
     pub(super) nodes: Vec<HostItem>,
     pub(super) count: u32,
     /// Number of slots, on any nodes.
@@ -80,9 +81,9 @@ impl Wish {
 
     fn take(&mut self, info: &Info) -> Result<(), Refusal> {
         if info.is(sys::PMIX_ALLOC_ID) {
-            self.id = Some(text(info)?);
+            self.id = Some(text(info)?.into());
         } else if info.is(sys::PMIX_ALLOC_REQ_ID) {
-            self.req_id = Some(text(info)?);
+            self.req_id = Some(text(info)?.into());
         } else if info.is(sys::PMIX_ALLOC_NODE_LIST) {
             let list = node_list(info)?;
             self.nodes = hostlist::parse(&list).map_err(|error| Refusal::bad(error.to_string()))?.items;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet, SessionId};
+use ferrite_types::{AllocReqId, CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
 use ferrite_wire::{FrameKind, Message, TreeMessage};
 
@@ -34,7 +34,7 @@ pub(super) struct Changes {
     /// Paused sessions; a refused order changes nothing.
     paused: BTreeSet<SessionId>,
     /// Names of paused sessions whose numbers the head has not told yet.
-    paused_by_name: BTreeSet<String>,
+    paused_by_name: BTreeSet<AllocReqId>,
     /// The session that the present input resumes.
     resumed: Option<SessionChoice>,
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{CampaignId, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId};
+use ferrite_types::{AllocId, CampaignId, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
 use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, Ticket, TreeMessage};
 
@@ -43,7 +43,7 @@ pub(super) struct OwnSession {
     /// Sessions that share the nodes of an allocation; their jobs may use what its jobs may use.
     shares: BTreeMap<SessionId, SessionChoice>,
     /// Allocations for which somebody may have got more time unseen.
-    moved: BTreeSet<String>,
+    moved: BTreeSet<AllocId>,
     /// Nodes that a session has brought and that have not left; they leave with it.
     brought: BTreeMap<String, SessionId>,
     changes: Changes,
@@ -114,7 +114,7 @@ impl OwnSession {
             if let (ResizeOutcome::Unchanged | ResizeOutcome::Done, Some(named)) =
                 (&resize.outcome, number.and_then(|number| self.releases.get(number)?.as_ref()))
             {
-                let released = SessionChoice::Alloc(resize.alloc_id.clone());
+                let Some(released) = resize.alloc_id.clone().map(SessionChoice::Alloc) else { return };
                 let goes = |node: &String| named.is_empty() || named.contains(node);
                 self.reserved.retain(|node, reserved| !(reserved.names.contains(&released) && goes(node)));
             }
@@ -123,7 +123,8 @@ impl OwnSession {
         let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
             return;
         };
-        let mut names = vec![SessionChoice::Id(session), SessionChoice::Alloc(resize.alloc_id.clone())];
+        let mut names = vec![SessionChoice::Id(session)];
+        names.extend(resize.alloc_id.clone().map(SessionChoice::Alloc));
         names.extend(resize.req_id.clone().map(SessionChoice::Ref));
         // A session with a limit gets more time.
         let from = self.ends.get(&session).copied().unwrap_or(at);
@@ -232,7 +233,7 @@ pub(super) fn more_seconds(plan: &ResizePlan) -> Option<u32> {
 
 /// Returns the allocation that may get more time by a request whose end the referee cannot see: of a process, of a
 /// client that leaves, or of one that does not wait (it hears the end of its grow in elastic mode only).
-pub(super) fn more_time_unseen(plan: &ResizePlan, elastic_mode: bool) -> Option<String> {
+pub(super) fn more_time_unseen(plan: &ResizePlan, elastic_mode: bool) -> Option<AllocId> {
     let (named, is_told) = match &plan.request {
         ResizeRequest::Grow(grow) if grow.terms.time_limit_s.is_some() => {
             (grow.alloc_id.clone(), elastic_mode || grow.wait)

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId};
-use ferrite_types::SessionId;
+use ferrite_types::{AllocId, SessionId};
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
 
@@ -15,7 +15,7 @@ pub(super) struct NobodysNodes {
     /// Pushes of nodes that have no answer yet.
     open: BTreeSet<RequestId>,
     /// The ids of the allocations of pushes.
-    pushed: BTreeSet<String>,
+    pushed: BTreeSet<AllocId>,
 }
 
 impl NobodysNodes {
@@ -23,7 +23,7 @@ impl NobodysNodes {
         if !self.open.remove(&request) || matches!(resize.outcome, ResizeOutcome::Refused { .. }) {
             return Ok(());
         }
-        self.pushed.insert(resize.alloc_id.clone());
+        self.pushed.extend(resize.alloc_id.clone());
         let nobodys = resize.session.is_none_or(|session| session == SessionId(0));
         require(nobodys, || format!("a push has made session {:?}", resize.session))
     }

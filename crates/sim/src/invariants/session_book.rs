@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState, SessionId};
+use ferrite_types::{AllocReqId, DaemonRank, JobId, JobState, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
 use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms};
 
@@ -28,7 +28,7 @@ pub(super) struct SessionBook {
     /// Sessions whose limit may move to a later time unseen.
     unsure: BTreeSet<SessionId>,
     /// Orders that were carried out for a session of this name since the last status of all sessions.
-    by_name: Vec<(String, SessionDirective)>,
+    by_name: Vec<(AllocReqId, SessionDirective)>,
     /// Orders that have no answer yet.
     orders: BTreeMap<RequestId, (SessionChoice, SessionDirective)>,
     /// The last two times at which the head has handled an input: a head that stood still could not act.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, PmixToken, RequestId};
-use ferrite_types::{DaemonRank, ProcId};
+use ferrite_types::{AllocReqId, DaemonRank, ProcId};
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
 
@@ -27,7 +27,7 @@ pub(super) struct TwoPhases {
 /// A request, and what its requester has heard.
 struct Asked {
     wait: bool,
-    req_id: Option<String>,
+    req_id: Option<AllocReqId>,
     /// The answer of the first phase, when a second must follow.
     begun: Option<Resize>,
     answered: bool,

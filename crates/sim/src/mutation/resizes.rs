@@ -96,7 +96,7 @@ impl ResizeMutations {
                 *wanted = std::mem::take(wanted).into_iter().flat_map(twice).collect();
             }
             Mutation::NoEvent => wanted.retain(|e| !is_event(e)),
-            Mutation::OtherAllocation => events(wanted).for_each(|resize| resize.alloc_id.push('x')),
+            Mutation::OtherAllocation => events(wanted).for_each(|resize| resize.alloc_id = Some("x".into())),
             Mutation::NoRequestId => events(wanted).for_each(|resize| resize.req_id = None),
             _ => {}
         }

@@ -44,8 +44,8 @@ fn session(apps: &[SpawnApp]) -> Result<SessionChoice, String> {
         let id = number.parse().map_err(|_| format!("PMIX_SESSION_ID: {number:?} is no number of a session"))?;
         return Ok(SessionChoice::Id(SessionId(id)));
     }
-    let id = find("PMIX_ALLOC_ID").map(SessionChoice::Alloc);
-    Ok(id.or_else(|| find("PMIX_ALLOC_REQ_ID").map(SessionChoice::Ref)).unwrap_or_default())
+    let id = find("PMIX_ALLOC_ID").map(|id| SessionChoice::Alloc(id.into()));
+    Ok(id.or_else(|| find("PMIX_ALLOC_REQ_ID").map(|name| SessionChoice::Ref(name.into()))).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, NodeId, RankSet, Timestamp};
+use ferrite_types::{
+    AllocId, AllocReqId, CampaignId, CampaignKind, CampaignStep, DaemonRank, NodeId, RankSet, Timestamp,
+};
 use ferrite_wire::DaemonMessage;
 use ferrite_wire::control::CampaignStatus;
 
@@ -30,8 +32,8 @@ pub(super) struct Campaigns {
 pub(super) struct Campaign {
     pub(super) change: Change,
     pub(super) phase: Phase,
-    pub(super) alloc_id: String,
-    pub(super) req_id: Option<String>,
+    pub(super) alloc_id: AllocId,
+    pub(super) req_id: Option<AllocReqId>,
     pub(super) requester: Requester,
     /// True for a campaign that a requester asked for, even one that is gone; false for the end of a session.
     pub(super) is_requested: bool,
@@ -111,8 +113,8 @@ impl Campaigns {
     }
 
     /// Open grow campaigns of an allocation that have not failed.
-    pub(super) fn coming_for(&self, alloc_id: &str) -> impl Iterator<Item = &Campaign> {
-        self.coming().map(|(_, campaign)| campaign).filter(move |campaign| campaign.alloc_id == alloc_id)
+    pub(super) fn coming_for(&self, alloc_id: &AllocId) -> impl Iterator<Item = &Campaign> {
+        self.coming().map(|(_, campaign)| campaign).filter(move |campaign| campaign.alloc_id == *alloc_id)
     }
 
     /// The latest open campaign of a node, which decides whether the node stays.

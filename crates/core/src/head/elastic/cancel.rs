@@ -37,9 +37,8 @@ impl Elastic {
     /// Finds the changes that a cancellation covers. Ends of sessions have no request and cannot be cancelled (spec
     /// E38).
     fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Reason> {
-        let named = |campaign: &Campaign| {
-            campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
-        };
+        let named =
+            |campaign: &Campaign| campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_ref());
         let requests = self.extensions.named_by(request);
         let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
         if about.peek().is_none() && requests.is_empty() {
@@ -78,9 +77,8 @@ impl Head {
             Ok(_) => ResizeOutcome::Unchanged,
             Err(Reason { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
         };
-        let alloc_id = first.map(|campaign| campaign.alloc_id.as_str()).or(awaited).unwrap_or_default();
         Resize {
-            alloc_id: alloc_id.to_owned(),
+            alloc_id: first.map(|campaign| &campaign.alloc_id).or(awaited).cloned(),
             req_id: request.req_id.clone(),
             session: None,
             nodes: first.map(|campaign| self.pool.names(&campaign.nodes)).unwrap_or_default(),

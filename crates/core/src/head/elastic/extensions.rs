@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ferrite_rm::extension::job_name;
 use ferrite_rm::{Manager, NodeAsk, Source, Wish};
-use ferrite_types::{ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SessionId, SlotCount, Timestamp};
+use ferrite_types::{AllocId, ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SessionId, SlotCount, Timestamp};
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
 use super::phase::Phase;
@@ -46,7 +46,7 @@ struct Waiting {
     /// The plan with its nodes of the pool, which no other request gets meanwhile.
     plan: GrowPlan,
     wish: Wish,
-    alloc_id: String,
+    alloc_id: AllocId,
     terms: SessionTerms,
     requester: Requester,
     /// The manager's latest word on the request.
@@ -103,13 +103,13 @@ impl Extensions {
 
     /// Extensions that a cancellation covers.
     pub(super) fn named_by(&self, request: &CancelRequest) -> Vec<ExtensionId> {
-        let named = |waiting: &Waiting| request.names(&waiting.alloc_id, waiting.plan.req_id.as_deref());
+        let named = |waiting: &Waiting| request.names(&waiting.alloc_id, waiting.plan.req_id.as_ref());
         self.waiting().filter(|(_, waiting)| named(waiting)).map(|(id, _)| id).collect()
     }
 
     /// The allocation of an extension that waits.
-    pub(super) fn alloc_id(&self, id: ExtensionId) -> Option<&str> {
-        self.waiting().find(|(waits, _)| *waits == id).map(|(_, waiting)| waiting.alloc_id.as_str())
+    pub(super) fn alloc_id(&self, id: ExtensionId) -> Option<&AllocId> {
+        self.waiting().find(|(waits, _)| *waits == id).map(|(_, waiting)| &waiting.alloc_id)
     }
 
     /// True for a node of the pool that an extension will use.
@@ -118,15 +118,15 @@ impl Extensions {
     }
 
     /// True while an extension may bring nodes for an allocation.
-    pub(super) fn is_for(&self, alloc_id: &str) -> bool {
-        self.waiting().map(|(_, waiting)| waiting).any(|waiting| waiting.alloc_id == alloc_id)
+    pub(super) fn is_for(&self, alloc_id: &AllocId) -> bool {
+        self.waiting().map(|(_, waiting)| waiting).any(|waiting| waiting.alloc_id == *alloc_id)
     }
 
     /// True when an extension brings an allocation a time limit.
-    pub(super) fn limits(&self, alloc_id: &str) -> bool {
+    pub(super) fn limits(&self, alloc_id: &AllocId) -> bool {
         self.waiting()
             .map(|(_, waiting)| waiting)
-            .any(|waiting| waiting.alloc_id == alloc_id && waiting.terms.time_limit_s.is_some())
+            .any(|waiting| waiting.alloc_id == *alloc_id && waiting.terms.time_limit_s.is_some())
     }
 }
 
@@ -168,7 +168,7 @@ impl Head {
         }
         let session = plan.session.unwrap_or_else(|| self.open_session(plan.req_id.clone(), requester, terms));
         plan.session = Some(session);
-        let alloc_id = self.sessions.alloc_id(session).map(str::to_owned).unwrap_or_default();
+        let alloc_id = self.sessions.alloc_id(session).expect("a session that grows is there").clone();
         let ask = NodeAsk {
             manager,
             name: job_name(&self.config.dvm, &parent),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_rm::Source;
-use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet, SessionId};
+use ferrite_types::{AllocId, CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet, SessionId};
 use ferrite_wire::{
     Activation, AddedHost, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange,
     Ticket, TreeMessage,
@@ -336,8 +336,8 @@ impl Head {
     }
 
     /// Withdraws the grows of an allocation (spec S22).
-    pub(in crate::head) fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
-        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| campaign.alloc_id == alloc_id;
+    pub(in crate::head) fn recall(&mut self, alloc_id: &AllocId, why: &str, cx: &mut Cx) {
+        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| campaign.alloc_id == *alloc_id;
         let coming: Vec<CampaignId> =
             self.elastic.campaigns.coming().filter(of_allocation).map(|(id, _)| *id).collect();
         for campaign in coming {

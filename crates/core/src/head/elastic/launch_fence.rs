@@ -52,8 +52,8 @@ impl Head {
         // session that shares an allocation adds them to that; beside the nodes with which the DVM began, a new
         // allocation starts.
         let shares = request.alloc_id.is_none() && self.sessions.is_shared(session);
-        let own = self.sessions.alloc_id(session).filter(|alloc_id| *alloc_id != self.config.dvm);
-        let alloc_id = request.alloc_id.clone().or(own.map(str::to_owned));
+        let own = self.sessions.alloc_id(session).filter(|alloc_id| **alloc_id != *self.config.dvm);
+        let alloc_id = request.alloc_id.clone().or(own.cloned());
         let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
         if let Some(campaign) = grows.and_then(|id| self.elastic.campaigns.open.get_mut(&id))

@@ -16,7 +16,7 @@ mod requests;
 mod shrink;
 mod turns;
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, ExtensionId, NodeId};
+use ferrite_types::{AllocId, CampaignId, CampaignKind, DaemonRank, ExtensionId, NodeId};
 
 use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
@@ -58,33 +58,33 @@ impl Elastic {
     }
 
     /// True while a campaign or an extension of this allocation is under way.
-    pub(in crate::head) fn concerns(&self, alloc_id: &str) -> bool {
-        self.campaigns.open.values().any(|campaign| campaign.alloc_id == alloc_id) || self.extensions.is_for(alloc_id)
+    pub(in crate::head) fn concerns(&self, alloc_id: &AllocId) -> bool {
+        self.campaigns.open.values().any(|campaign| campaign.alloc_id == *alloc_id) || self.extensions.is_for(alloc_id)
     }
 
     /// True when a request that is under way gives an allocation a time limit.
-    pub(in crate::head) fn brings_limit(&self, alloc_id: &str) -> bool {
+    pub(in crate::head) fn brings_limit(&self, alloc_id: &AllocId) -> bool {
         let limits = |(joins, _): (&Joins, &[NodeId])| joins.terms.time_limit_s.is_some();
         self.coming_to(alloc_id).any(limits) || self.extensions.limits(alloc_id)
     }
 
     /// The allocation for which an open grow brings a node.
-    pub(in crate::head) fn allocation_of(&self, node: NodeId) -> Option<&str> {
+    pub(in crate::head) fn allocation_of(&self, node: NodeId) -> Option<&AllocId> {
         let brings = |campaign: &&Campaign| campaign.nodes.contains(&node);
-        self.campaigns.coming().map(|(_, campaign)| campaign).find(brings).map(|campaign| campaign.alloc_id.as_str())
+        self.campaigns.coming().map(|(_, campaign)| campaign).find(brings).map(|campaign| &campaign.alloc_id)
     }
 
     /// The gains of an allocation's session from open grows, each with the nodes that the grow brings.
-    pub(in crate::head) fn coming_to(&self, alloc_id: &str) -> impl Iterator<Item = (&Joins, &[NodeId])> {
+    pub(in crate::head) fn coming_to(&self, alloc_id: &AllocId) -> impl Iterator<Item = (&Joins, &[NodeId])> {
         self.campaigns.coming_for(alloc_id).filter_map(|campaign| Some((campaign.joins()?, campaign.nodes.as_slice())))
     }
 
     /// The gains of an allocation's session with this node from open grows. A grow counts when no shrink takes the
     /// node away after it.
-    pub(in crate::head) fn coming_with(&self, alloc_id: &str, node: NodeId) -> impl Iterator<Item = &Joins> {
+    pub(in crate::head) fn coming_with(&self, alloc_id: &AllocId, node: NodeId) -> impl Iterator<Item = &Joins> {
         let leaves = self.campaigns.leaves_with(node);
         let later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves).map(|(_, campaign)| campaign);
-        let gains = later.filter(move |campaign| campaign.alloc_id == alloc_id).filter_map(Campaign::joins);
+        let gains = later.filter(move |campaign| campaign.alloc_id == *alloc_id).filter_map(Campaign::joins);
         gains.filter(move |joins| joins.nodes.contains(&node))
     }
 
@@ -94,8 +94,8 @@ impl Elastic {
     }
 
     /// Lifts the reservation that campaigns of an allocation are to bring.
-    pub(in crate::head) fn unreserve(&mut self, alloc_id: &str) {
-        let campaigns = self.campaigns.open.values_mut().filter(|campaign| campaign.alloc_id == alloc_id);
+    pub(in crate::head) fn unreserve(&mut self, alloc_id: &AllocId) {
+        let campaigns = self.campaigns.open.values_mut().filter(|campaign| campaign.alloc_id == *alloc_id);
         campaigns.filter_map(Campaign::joins_mut).for_each(|joins| joins.terms.reserve = false);
     }
 }

@@ -1,6 +1,6 @@
 //! Plans of requests: what a change of the DVM's size is to do, found before anything changes.
 
-use ferrite_types::{NodeId, PmixStatus, SessionId};
+use ferrite_types::{AllocId, AllocReqId, NodeId, PmixStatus, SessionId};
 use ferrite_wire::{SessionTerms, SlotChange};
 
 use super::phase::Change;
@@ -34,8 +34,8 @@ impl Reason {
 #[derive(Debug)]
 pub(in crate::head) struct Plan {
     pub(in crate::head) change: Change,
-    pub(in crate::head) alloc_id: String,
-    pub(in crate::head) req_id: Option<String>,
+    pub(in crate::head) alloc_id: AllocId,
+    pub(in crate::head) req_id: Option<AllocReqId>,
     /// True for a request; false for the end of a session.
     pub(in crate::head) is_requested: bool,
     /// Nodes that come or go; empty when the request is fulfilled already.
@@ -47,7 +47,7 @@ pub(in crate::head) struct Plan {
 pub(in crate::head) struct GrowPlan {
     /// The session; `None` = a new one.
     pub(in crate::head) session: Option<SessionId>,
-    pub(in crate::head) req_id: Option<String>,
+    pub(in crate::head) req_id: Option<AllocReqId>,
     /// All nodes that the request names.
     pub(in crate::head) members: Vec<NodeId>,
     /// The named nodes that have no daemon yet.

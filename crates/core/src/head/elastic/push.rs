@@ -18,7 +18,7 @@ impl Head {
     pub(in crate::head) fn on_push(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
         if let Err(Reason { status, cause }) = check(request) {
             let outcome = ResizeOutcome::Refused { status, cause };
-            let resize = Resize { alloc_id: String::new(), req_id: None, session: None, nodes: Vec::new(), outcome };
+            let resize = Resize { alloc_id: None, req_id: None, session: None, nodes: Vec::new(), outcome };
             return cx.reply(id, Reply::Resize(Box::new(resize)));
         }
         let wait = match request {

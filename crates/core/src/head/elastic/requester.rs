@@ -1,6 +1,6 @@
 //! Requesters of campaigns: each hears of the end by the reply to its request, by an event, or not at all.
 
-use ferrite_types::{DaemonRank, ProcId, SessionId};
+use ferrite_types::{AllocReqId, DaemonRank, ProcId, SessionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Resize, ResizeOutcome, SessionTerms};
 
@@ -104,7 +104,7 @@ impl Head {
     /// Opens the session of a request; its requester owns it.
     pub(super) fn open_session(
         &mut self,
-        req_id: Option<String>,
+        req_id: Option<AllocReqId>,
         requester: Requester,
         terms: &SessionTerms,
     ) -> SessionId {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, DaemonRank, NodeId, ProcId};
+use ferrite_types::{AllocId, AllocReqId, CampaignId, DaemonRank, NodeId, ProcId};
 use ferrite_wire::control::{Reply, SessionChoice};
 use ferrite_wire::{
     CancelRequest, DaemonMessage, ExtendRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
@@ -98,8 +98,8 @@ impl Head {
                 | ResizeRequest::Cancel(CancelRequest { req_id, .. })
                 | ResizeRequest::Extend(ExtendRequest { req_id, .. })) = request;
                 let outcome = ResizeOutcome::Refused { status, cause };
-                let (alloc_id, req_id) = (String::new(), req_id.clone());
-                (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })
+                let req_id = req_id.clone();
+                (None, Resize { alloc_id: None, req_id, session: None, nodes: Vec::new(), outcome })
             }
             Ok(plan) if plan.nodes.is_empty() => {
                 if let Change::Shrink { returns } = &plan.change {
@@ -132,9 +132,9 @@ impl Head {
             None if says_more || !nodes.is_empty() => Some(self.open_session(req_id.clone(), requester, terms)),
             session => session,
         };
-        let alloc_id = session.and_then(|id| self.sessions.alloc_id(id)).map(str::to_owned);
+        let alloc_id = session.and_then(|id| self.sessions.alloc_id(id)).cloned();
         let alloc_id = alloc_id.unwrap_or_else(|| match requester.is_scheduler() {
-            true => self.config.dvm.clone(),
+            true => self.sessions.dvm_alloc_id().clone(),
             false => self.alloc_id_of(&members),
         });
         let joins =
@@ -147,7 +147,7 @@ impl Head {
     }
 
     /// Releases lent nodes, which takes effect at once (spec S16).
-    fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
+    fn return_lent(&mut self, alloc_id: &AllocId, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
         if !nodes.is_empty() {
             self.sessions.return_lent(alloc_id, nodes);
             self.sweep_sessions(cx);
@@ -157,14 +157,14 @@ impl Head {
 
     pub(in crate::head) fn resize_of(
         &self,
-        alloc_id: &str,
-        req_id: Option<&String>,
+        alloc_id: &AllocId,
+        req_id: Option<&AllocReqId>,
         nodes: &[NodeId],
         outcome: ResizeOutcome,
     ) -> Resize {
-        let session = self.sessions.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None).ok();
+        let session = self.sessions.session_of(&SessionChoice::Alloc(alloc_id.clone()), None).ok();
         Resize {
-            alloc_id: alloc_id.to_owned(),
+            alloc_id: Some(alloc_id.clone()),
             req_id: req_id.cloned(),
             session,
             nodes: self.pool.names(nodes),

@@ -41,7 +41,7 @@ impl Head {
         }
         if request.count > 0 {
             // Reserved nodes of another session leave only when the request names them.
-            let alloc_id = allocation.as_ref().map(|from| from.alloc_id.as_str());
+            let alloc_id = allocation.as_ref().map(|from| &from.alloc_id);
             let belongs = |node| belongs(node) && !is_lent(&node) && self.may_take(node, alloc_id, requester);
             nodes.extend(self.expendable(request.count, &nodes, belongs)?);
         } else if request.nodes.is_empty() {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, DaemonRank, NodeId, SessionId, StdinTarget};
+use ferrite_types::{AllocId, CampaignId, DaemonRank, NodeId, SessionId, StdinTarget};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, Submission};
 use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
@@ -21,14 +21,14 @@ use crate::pmix_status::{
 /// The nodes on which a session is made.
 enum Ground {
     /// Nodes of an existing allocation, with the session that owns them; `None` = the DVM's own.
-    Shared { alloc_id: String, owner: Option<SessionId>, nodes: BTreeSet<NodeId> },
+    Shared { alloc_id: AllocId, owner: Option<SessionId>, nodes: BTreeSet<NodeId> },
     /// Nodes for this session alone.
     Own,
 }
 
 impl Sessions {
     /// The present nodes of an allocation; nodes to come may never arrive.
-    fn allocation_as_ground(&self, owner: SessionId) -> Result<(String, Option<SessionId>, BTreeSet<NodeId>), Reason> {
+    fn allocation_as_ground(&self, owner: SessionId) -> Result<(AllocId, Option<SessionId>, BTreeSet<NodeId>), Reason> {
         let session = self.get(owner).filter(|session| !session.nodes.all().is_empty());
         let Some(session) = session else {
             let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
@@ -156,14 +156,16 @@ impl Head {
     fn ground(&self, wish: &GrowRequest) -> Result<Ground, Reason> {
         let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.leaves_a_choice();
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
-            (Some(id), _) if *id == self.config.dvm => (id.clone(), None, self.first_nodes()),
+            (Some(id), _) if id == self.sessions.dvm_alloc_id() => (id.clone(), None, self.first_nodes()),
             (Some(id), _) => match self.sessions.find(id) {
                 Some(owner) => self.sessions.allocation_as_ground(owner)?,
                 None if names_nodes => return Ok(Ground::Own),
                 None => return Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
             },
             (None, _) if names_nodes => return Ok(Ground::Own),
-            (None, Some(name)) => self.sessions.allocation_as_ground(self.sessions.allocation_named(name)?)?,
+            (None, Some(name)) => {
+                self.sessions.allocation_as_ground(self.sessions.allocation_named(&(**name).into())?)?
+            }
             (None, None) => {
                 let cause = "The order names neither an allocation nor nodes on which the session is to be.";
                 return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
@@ -177,7 +179,12 @@ impl Head {
         Ok(Ground::Shared { alloc_id, owner, nodes })
     }
 
-    fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Reason> {
+    fn some_of(
+        &self,
+        alloc_id: &AllocId,
+        all: &BTreeSet<NodeId>,
+        wish: &GrowRequest,
+    ) -> Result<BTreeSet<NodeId>, Reason> {
         let node = |host: &ferrite_wire::AddedHost| {
             let name = &host.host.name;
             self.pool.find(name).filter(|node| all.contains(node)).ok_or_else(|| {

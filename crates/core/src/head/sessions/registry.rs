@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{NodeId, NodeRecord, SessionId, Timestamp};
+use ferrite_types::{AllocId, AllocReqId, NodeId, NodeRecord, SessionId, Timestamp};
 use ferrite_wire::SessionTerms;
 use ferrite_wire::control::{SessionChoice, SessionStatus, Submission};
 
@@ -21,7 +21,7 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND};
 #[derive(Debug)]
 pub(in crate::head) struct Sessions {
     /// The name of the DVM, which is the id of session 0's allocation.
-    dvm: String,
+    dvm: AllocId,
     pub(super) known: BTreeMap<SessionId, Session>,
     last: u32,
 }
@@ -29,26 +29,30 @@ pub(in crate::head) struct Sessions {
 impl Sessions {
     /// The sessions of a new DVM: none but its own.
     pub(in crate::head) fn of_dvm(name: &str) -> Sessions {
-        Sessions { dvm: name.to_owned(), known: BTreeMap::new(), last: 0 }
+        Sessions { dvm: name.into(), known: BTreeMap::new(), last: 0 }
+    }
+
+    /// The id of session 0's allocation.
+    pub(in crate::head) fn dvm_alloc_id(&self) -> &AllocId {
+        &self.dvm
     }
 
     /// Opens the session of a request that is about to begin. Its nodes count when they are there (spec S1).
     pub(in crate::head) fn open(
         &mut self,
-        req_id: Option<String>,
+        req_id: Option<AllocReqId>,
         owner: Option<Owner>,
         parent: Option<SessionId>,
         terms: &SessionTerms,
     ) -> SessionId {
         // Schedulers choose any numbers and ids.
-        let is_taken =
-            |number: SessionId| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
+        let is_taken = |number: SessionId| self.known.contains_key(&number) || self.find(&numbered(number)).is_some();
         let id = (self.last + 1..)
             .map(SessionId)
             .find(|number| !is_taken(*number))
             .expect("there are fewer sessions than numbers");
         self.last = id.0;
-        let mut session = Session::coming(format!("a{id}"), req_id, None);
+        let mut session = Session::coming(numbered(id), req_id, None);
         (session.parent, session.owner) = (parent, owner);
         session.set_heirs(terms);
         self.known.insert(id, session);
@@ -60,12 +64,12 @@ impl Sessions {
     pub(super) fn open_as(
         &mut self,
         number: SessionId,
-        alloc_id: Option<String>,
-        req_id: Option<String>,
+        alloc_id: Option<AllocId>,
+        req_id: Option<AllocReqId>,
         first_job: Option<Box<Submission>>,
-    ) -> String {
-        let own = Some(format!("a{number}")).filter(|id| self.find(id).is_none());
-        let alloc_id = alloc_id.or(own).unwrap_or_else(|| format!("session-{number}"));
+    ) -> AllocId {
+        let own = Some(numbered(number)).filter(|id| self.find(id).is_none());
+        let alloc_id = alloc_id.or(own).unwrap_or_else(|| format!("session-{number}").into());
         self.known.insert(number, Session::coming(alloc_id.clone(), req_id, first_job));
         alloc_id
     }
@@ -74,8 +78,8 @@ impl Sessions {
     pub(super) fn share(
         &mut self,
         number: SessionId,
-        alloc_id: String,
-        req_id: Option<String>,
+        alloc_id: AllocId,
+        req_id: Option<AllocReqId>,
         parent: Option<SessionId>,
         nodes: BTreeSet<NodeId>,
     ) {
@@ -116,8 +120,8 @@ impl Sessions {
     }
 
     /// The id of a session's allocation; `None` for session 0 and for a session that is over.
-    pub(in crate::head) fn alloc_id(&self, id: SessionId) -> Option<&str> {
-        self.get(id).map(|session| session.alloc_id.as_str())
+    pub(in crate::head) fn alloc_id(&self, id: SessionId) -> Option<&AllocId> {
+        self.get(id).map(|session| &session.alloc_id)
     }
 
     /// The nodes of a session; `None` for session 0 and for a session that is over.
@@ -141,13 +145,13 @@ impl Sessions {
     }
 
     /// The session with this allocation id.
-    pub(super) fn find(&self, alloc_id: &str) -> Option<SessionId> {
-        self.owners().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
+    pub(super) fn find(&self, alloc_id: &AllocId) -> Option<SessionId> {
+        self.owners().find(|(_, session)| session.alloc_id == *alloc_id).map(|(id, _)| *id)
     }
 
     /// Sessions with this name of their requesters.
-    pub(super) fn called(&self, req_id: &str) -> Vec<SessionId> {
-        let called = self.owners().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
+    pub(super) fn called(&self, req_id: &AllocReqId) -> Vec<SessionId> {
+        let called = self.owners().filter(|(_, session)| session.req_id.as_ref() == Some(req_id));
         called.map(|(id, _)| *id).collect()
     }
 
@@ -172,8 +176,8 @@ impl Sessions {
     }
 
     /// Ends the loan of nodes to an allocation.
-    pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>) {
-        for session in self.known.values_mut().filter(|session| session.alloc_id == alloc_id) {
+    pub(in crate::head) fn return_lent(&mut self, alloc_id: &AllocId, nodes: &BTreeSet<NodeId>) {
+        for session in self.known.values_mut().filter(|session| session.alloc_id == *alloc_id) {
             session.nodes.remove(|node| nodes.contains(node));
         }
     }
@@ -193,7 +197,7 @@ impl Sessions {
             SessionChoice::Alloc(alloc_id) if *alloc_id == self.dvm => Some(SessionId::DVM),
             SessionChoice::Alloc(alloc_id) => self.find(alloc_id),
             SessionChoice::Ref(name) => {
-                let mut called = known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(name));
+                let mut called = known.iter().filter(|(_, session)| session.req_id.as_ref() == Some(name));
                 let first = called.next();
                 if called.next().is_some() {
                     let cause =
@@ -207,11 +211,11 @@ impl Sessions {
     }
 
     /// The session of a named allocation: by its id, or by its requester's name for it if that name is unique.
-    pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<SessionId, Reason> {
+    pub(in crate::head) fn allocation_named(&self, name: &AllocId) -> Result<SessionId, Reason> {
         if let Some(id) = self.find(name) {
             return Ok(id);
         }
-        match self.called(name)[..] {
+        match self.called(&(**name).into())[..] {
             [id] => Ok(id),
             [] => Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {name}."))),
             [..] => {
@@ -297,7 +301,7 @@ impl Head {
     /// session (spec S10).
     pub(in crate::head) fn join_session(
         &mut self,
-        alloc_id: &str,
+        alloc_id: &AllocId,
         joins: &Joins,
         came: &BTreeSet<NodeId>,
         requester: Requester,
@@ -362,6 +366,11 @@ impl Head {
         });
         all.collect()
     }
+}
+
+/// The id of the allocation of a session with a number of the DVM's choice.
+fn numbered(session: SessionId) -> AllocId {
+    format!("a{session}").into()
 }
 
 pub(super) fn no_such_session() -> Reason {

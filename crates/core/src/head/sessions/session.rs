@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{NodeId, SessionId};
+use ferrite_types::{AllocId, AllocReqId, NodeId, SessionId};
 use ferrite_wire::control::Submission;
 use ferrite_wire::{Inheritance, SessionTerms};
 
@@ -12,9 +12,9 @@ use super::time_limits::SessionTime;
 /// One session.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) alloc_id: String,
+    pub(super) alloc_id: AllocId,
     /// The requester's name for it.
-    pub(super) req_id: Option<String>,
+    pub(super) req_id: Option<AllocReqId>,
     pub(super) nodes: Nodes,
     /// The session in which the request was made; this one ends with it.
     pub(super) parent: Option<SessionId>,
@@ -57,17 +57,17 @@ enum Phase {
 
 impl Session {
     /// A session whose nodes are on their way.
-    pub(super) fn coming(alloc_id: String, req_id: Option<String>, first_job: Option<Box<Submission>>) -> Session {
+    pub(super) fn coming(alloc_id: AllocId, req_id: Option<AllocReqId>, first_job: Option<Box<Submission>>) -> Session {
         let nodes = Nodes::Own { all: BTreeSet::new(), lent: BTreeSet::new(), reserved: false };
         Session { phase: Phase::Coming { first_job }, ..Session::on(nodes, alloc_id, req_id) }
     }
 
     /// A session on nodes of another one, or of the DVM.
-    pub(super) fn sharing(nodes: BTreeSet<NodeId>, alloc_id: String, req_id: Option<String>) -> Session {
+    pub(super) fn sharing(nodes: BTreeSet<NodeId>, alloc_id: AllocId, req_id: Option<AllocReqId>) -> Session {
         Session::on(Nodes::Shared(nodes), alloc_id, req_id)
     }
 
-    fn on(nodes: Nodes, alloc_id: String, req_id: Option<String>) -> Session {
+    fn on(nodes: Nodes, alloc_id: AllocId, req_id: Option<AllocReqId>) -> Session {
         Session {
             alloc_id,
             req_id,

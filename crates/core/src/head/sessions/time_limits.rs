@@ -164,13 +164,13 @@ impl Head {
             }
             Err(Reason { status, cause }) => {
                 let outcome = ResizeOutcome::Refused { status, cause };
-                Resize { alloc_id: String::new(), req_id: req_id.cloned(), session: None, nodes: Vec::new(), outcome }
+                Resize { alloc_id: None, req_id: req_id.cloned(), session: None, nodes: Vec::new(), outcome }
             }
         }
     }
 
     fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<SessionId, Reason> {
-        if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
+        if let Some(name) = request.alloc_id.as_ref().filter(|name| *name != self.sessions.dvm_alloc_id()) {
             return self.sessions.allocation_named(name);
         }
         let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.get(job)).map(Job::session);
