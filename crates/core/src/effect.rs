@@ -83,6 +83,18 @@ pub enum Effect {
         /// The signal.
         signal: Signal,
     },
+    /// Takes the stacks of local processes of a job with a debugger. A `StackTaken` for each of them answers, and
+    /// `StacksTaken` at the end.
+    TakeStacks {
+        /// The job.
+        job: JobId,
+        /// Its processes.
+        procs: Vec<ProcId>,
+        /// The time at which the driver gives up.
+        until: Timestamp,
+        /// The most bytes of the stack of one process.
+        most: usize,
+    },
     /// Reads once from an output stream. `Output` or `OutputClosed` answers.
     ReadOutput {
         /// The process that writes.
@@ -301,6 +313,8 @@ pub struct SpawnRequest {
     pub cpus: Option<CpuSet>,
     /// Devices of the process, which its environment names.
     pub devices: Vec<Device>,
+    /// True when a debugger that did not start the process may attach to it, where the system lets processes decide.
+    pub traceable: bool,
     /// True for a pipe on standard input; else the process reads `/dev/null`.
     pub stdin: bool,
     /// True when standard error goes into standard output's pipe.

@@ -236,6 +236,20 @@ pub enum DaemonInput {
         /// The number of bytes.
         bytes: u64,
     },
+    /// The stack of a local process, for [`crate::Effect::TakeStacks`].
+    StackTaken {
+        /// The process.
+        proc: ProcId,
+        /// The words of the debugger, or why there are none.
+        text: Bytes,
+    },
+    /// The driver has done what [`crate::Effect::TakeStacks`] asked for. It comes once, at the end.
+    StacksTaken {
+        /// The job.
+        job: JobId,
+        /// Why there are no stacks, or not all.
+        obstacle: Option<String>,
+    },
     /// A PMIx or PMI-1 client makes a call, or a PMIx operation is done.
     Pmix(PmixCall),
 }

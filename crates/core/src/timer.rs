@@ -44,6 +44,8 @@ pub enum HeadTimer {
     JobTimeout(JobId),
     /// `--spawn-timeout` of a job.
     SpawnTimeout(JobId),
+    /// The limit for the stacks of the processes of a job whose time is over.
+    Stacks(JobId),
     /// The limit of a parked lookup, by its number.
     Lookup(u64),
     /// The common declaration of recently lost daemons as dead.

@@ -8,6 +8,7 @@
 
 mod orphans;
 mod sockets;
+mod stacks;
 mod told;
 mod tree;
 
@@ -32,6 +33,7 @@ use crate::spawn::{MemoryPolicy, Spawner, Started};
 use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
 pub(crate) use sockets::{Holder, Holders};
+use stacks::Stacks;
 use told::Told;
 
 /// Environment variable that marks every process of a job and its descendants, unless one clears its environment: `<pid
@@ -52,6 +54,7 @@ pub(crate) struct Processes {
     direct_only: bool,
     told: Told,
     orphans: Rc<Orphans>,
+    stacks: Stacks,
 }
 
 type Table = Rc<RefCell<BTreeMap<ProcId, Local>>>;
@@ -101,6 +104,7 @@ impl Processes {
             direct_only: params::is_on(parameters, "odls_base_signal_direct_children_only"),
             told: Told::of(parameters),
             orphans: Rc::new(Orphans::adopt()?),
+            stacks: Stacks::default(),
             table: Table::default(),
             running: Rc::new(Cell::new(0)),
         })
@@ -178,6 +182,14 @@ impl Processes {
         send_to_each(first, outside, signal);
     }
 
+    /// Takes the stacks of processes of a job with a debugger; answered by `StackTaken` for each, and `StacksTaken`.
+    pub(crate) fn take_stacks(&mut self, job: JobId, procs: &[ProcId], until: tokio::time::Instant, most: usize) {
+        let table = self.table.borrow();
+        let pid = |proc: &ProcId| Some((*proc, table.get(proc).filter(|local| !local.reaped)?.pid));
+        let procs = procs.iter().filter_map(pid).collect();
+        self.stacks.take(job, procs, until, most, self.inbox.clone());
+    }
+
     /// Reads once; answered by `Output` or `OutputClosed`. A stream that does not exist is closed.
     pub(crate) fn read_output(&mut self, proc: ProcId, stream: Stream, limit: usize) {
         let mut table = self.table.borrow_mut();
@@ -226,6 +238,7 @@ impl Processes {
 
     /// Ends all remaining processes of a job and removes its directory.
     pub(crate) fn clean_job(&mut self, job: JobId) {
+        self.stacks.stop(job);
         let mut gone = Vec::new();
         self.table.borrow_mut().retain(|proc, local| {
             if proc.job == job {

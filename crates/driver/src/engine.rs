@@ -356,6 +356,9 @@ impl Engine {
                 self.processes.spawn(proc, *request, env, fds);
             }
             Effect::Signal { proc, signal } => self.processes.signal(proc, signal.0),
+            Effect::TakeStacks { job, procs, until, most } => {
+                self.processes.take_stacks(job, &procs, self.clock.instant(until), most);
+            }
             Effect::ReadOutput { proc, stream, limit } => self.processes.read_output(proc, stream, limit),
             Effect::CheckOutput { proc, stream } => self.processes.check_output(proc, stream),
             Effect::WriteStdin { proc, data } => self.processes.write_stdin(proc, data),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
-use ferrite_types::{DaemonRank, ExitStatus, ProcId};
+use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
 
@@ -61,6 +61,7 @@ impl World {
             Effect::Detach => self.detach(rank),
             Effect::Spawn { proc, request } => self.spawn(rank, proc, &request),
             Effect::Signal { proc, signal } => self.signal(rank, proc, signal),
+            Effect::TakeStacks { job, procs, .. } => self.take_stacks(rank, job, &procs),
             Effect::ReadOutput { proc, stream, limit } => self.read_output(rank, proc, stream, limit),
             Effect::CheckOutput { proc, stream } => self.check_output(rank, proc, stream),
             Effect::WriteStdin { proc, data } => self.write_stdin(rank, proc, data.len()),
@@ -192,6 +193,18 @@ impl World {
                 self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::Spawned { proc, pid })));
             }
         }
+    }
+
+    /// Answers for a debugger, which takes some time for each process.
+    fn take_stacks(&mut self, rank: DaemonRank, job: JobId, procs: &[ProcId]) {
+        let mut delay = 0;
+        for proc in procs {
+            delay += self.rng.between(50_000, 500_000);
+            let text = Bytes::from_static(b"#0 main");
+            self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::StackTaken { proc: *proc, text })));
+        }
+        let done = DaemonInput::StacksTaken { job, obstacle: None };
+        self.queue.after(delay, Event::Input(rank, Input::Daemon(done)));
     }
 
     fn read_stdin(&mut self, rank: DaemonRank, request: RequestId, limit: usize) {

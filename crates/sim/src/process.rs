@@ -274,6 +274,7 @@ mod tests {
             env: vec![],
             agent: None,
             session_cwd: false,
+            traceable: false,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

@@ -169,6 +169,8 @@ pub struct RuntimeOptions {
     pub spawn_timeout: Option<Duration>,
     /// Show the processes' states when a timeout strikes.
     pub report_state_on_timeout: bool,
+    /// Show the stacks of the processes when the time limit of the job strikes.
+    pub stack_traces: bool,
     /// The exit code is that of the submitted job alone, whatever happens to the jobs that it has spawned.
     pub children_separately: bool,
 }
@@ -185,6 +187,7 @@ impl Default for RuntimeOptions {
             timeout: None,
             spawn_timeout: None,
             report_state_on_timeout: false,
+            stack_traces: false,
             children_separately: false,
         }
     }

@@ -1,7 +1,7 @@
 //! Messages between the machines, by addressee: the head, a daemon, or all daemons when the tree changes.
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, RankSet, Signal};
+use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank, RankSet, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -97,6 +97,20 @@ pub enum HeadMessage {
         message: String,
         /// The processes, by job; no ranks = the whole job.
         targets: Vec<(JobId, Vec<Rank>)>,
+    },
+    /// From a hosting daemon: the stack of a process, as a debugger tells it.
+    Stack {
+        /// The process.
+        proc: ProcId,
+        /// The words of the debugger, or why there are none.
+        text: Bytes,
+    },
+    /// From a hosting daemon: it has taken the stacks of its processes of a job.
+    StacksTaken {
+        /// The job.
+        job: JobId,
+        /// Why it took none, or not all.
+        obstacle: Option<String>,
     },
     /// From a hosting daemon: output of a process.
     Output {
@@ -236,6 +250,15 @@ pub enum DaemonMessage {
         job: JobId,
         /// The signal.
         signal: Signal,
+    },
+    /// Head to hosting daemons: they take the stacks of the job's processes and send them.
+    TakeStacks {
+        /// The job.
+        job: JobId,
+        /// The time for it, from now on.
+        limit: Duration,
+        /// The most bytes that one daemon sends.
+        most: u32,
     },
     /// Head to hosting daemons: they end these processes, as failures of their own in a job that goes on.
     AbortProcs {
@@ -390,6 +413,8 @@ impl HeadMessage {
             HeadMessage::ProcsEnded { .. } => "procs-ended",
             HeadMessage::Abort { .. } => "abort",
             HeadMessage::AbortOthers { .. } => "abort-others",
+            HeadMessage::Stack { .. } => "stack",
+            HeadMessage::StacksTaken { .. } => "stacks-taken",
             HeadMessage::Output { .. } => "output",
             HeadMessage::StdinCredit { .. } => "stdin-credit",
             HeadMessage::CollectiveFailed { .. } => "collective-failed",
@@ -428,6 +453,7 @@ impl DaemonMessage {
             DaemonMessage::ProcsFailed { .. } => "procs-failed",
             DaemonMessage::Kill(_) => "kill",
             DaemonMessage::Signal { .. } => "signal",
+            DaemonMessage::TakeStacks { .. } => "take-stacks",
             DaemonMessage::AbortProcs { .. } => "abort-procs",
             DaemonMessage::Forget(_) => "forget",
             DaemonMessage::OutputCredit { .. } => "output-credit",

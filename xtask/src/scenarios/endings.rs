@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
-use super::context::{Context, Expect, finish};
+use super::context::{Context, Expect, Skipped, finish};
 use super::{Scenario, scenarios};
 use crate::programs::{Mpi, mpi_program};
+use crate::workspace::which;
 
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
@@ -16,6 +17,7 @@ pub(super) fn all() -> Vec<Scenario> {
         death_by_a_signal_is_128_plus_its_number,
         the_first_failing_process_ends_all_others,
         a_time_limit_ends_the_job_and_says_so,
+        a_job_whose_time_is_over_shows_its_stacks,
         ctrl_c_ends_the_job_on_every_node,
         ctrl_c_ends_even_processes_that_ignore_signals,
         a_terminated_prterun_takes_everything_along,
@@ -51,6 +53,23 @@ fn a_time_limit_ends_the_job_and_says_so(c: &Context) -> Result<()> {
     let outcome = c.everywhere(1, "-n 4 --timeout 1 sleep 1000")?.run()?.failure()?;
     ensure!(outcome.elapsed < Duration::from_secs(10), "it took {:?}", outcome.elapsed);
     outcome.complains_about(&["time limit"])?;
+    Ok(())
+}
+
+/// The stacks of processes (spec L50).
+fn a_job_whose_time_is_over_shows_its_stacks(c: &Context) -> Result<()> {
+    if which("gdb").is_none() {
+        anyhow::bail!(Skipped("gdb is not installed".to_owned()));
+    }
+    for hosts in ["n0:2", "n0,n1"] {
+        let job = c.prterun("-n 2 --map-by node --timeout 1 --get-stack-traces --host")?.words([hosts])?;
+        let outcome = job.words(["sleep", "1000"])?.run()?.code(124)?;
+        let told = &outcome.stderr;
+        let last = if hosts == "n0,n1" { "Stack of rank 1 of job 1 on node n1 (pid" } else { "Stack of rank 1" };
+        for wanted in ["Stack of rank 0 of job 1 on node n0 (pid", last, "#0 ", "nanosleep", "Timeout: 1 seconds"] {
+            ensure!(told.contains(wanted), "{hosts}: no '{wanted}' in:\n{told}");
+        }
+    }
     Ok(())
 }
 

@@ -268,6 +268,7 @@ impl Job {
             timeout,
             spawn_timeout,
             report_state_on_timeout,
+            get_stack_traces,
             enable_recovery,
             continuous,
             runtime_options,
@@ -281,6 +282,9 @@ impl Job {
         }
         if let Some(text) = spawn_timeout {
             rtos.spawn_timeout.say("--spawn-timeout", "the limit", time("--spawn-timeout", &text)?)?;
+        }
+        if get_stack_traces {
+            rtos.stack_traces.say("--get-stack-traces", "the stacks", true)?;
         }
         if report_state_on_timeout {
             rtos.report_state.say("--report-state-on-timeout", "the report", true)?;

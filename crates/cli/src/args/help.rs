@@ -184,6 +184,7 @@ const RTOS: &str = "\
   timeout=TIME                 as --timeout
   spawn-timeout=TIME           as --spawn-timeout
   report-state-on-timeout[=B]  as the option of that name
+  get-stack-traces[=B]         as the option of that name
   report-child-jobs-separately[=B]  the exit code is that of this job alone, not of jobs that it spawns
   show-progress[=B]            (prterun) lines about the start of daemons on standard error
   exec-agent=COMMAND           as --exec-agent, for all programs that have none of their own

@@ -231,6 +231,10 @@ pub(crate) struct ControlOptions {
     /// Show the state of every process when a time limit passes
     #[arg(long)]
     pub(crate) report_state_on_timeout: bool,
+    /// With --timeout: show the stacks of all processes when it passes, before they are ended. Each node uses gdb,
+    /// eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait
+    #[arg(long)]
+    pub(crate) get_stack_traces: bool,
     /// The failure of a process does not end the job (the same as --runtime-options recoverable)
     #[arg(long)]
     pub(crate) enable_recovery: bool,

@@ -18,6 +18,7 @@ pub(crate) struct RuntimeAsk {
     pub(crate) timeout: Asked<Option<Duration>>,
     pub(crate) spawn_timeout: Asked<Option<Duration>>,
     pub(crate) report_state: Asked<bool>,
+    pub(crate) stack_traces: Asked<bool>,
     pub(crate) children_separately: Asked<bool>,
     /// Lines about the start of daemons, for the command that starts them.
     pub(crate) show_progress: Asked<bool>,
@@ -36,6 +37,7 @@ enum Opt {
     Timeout,
     SpawnTimeout,
     ReportState,
+    StackTraces,
     ShowProgress,
     ChildrenSeparately,
     ExecAgent,
@@ -65,7 +67,7 @@ const OPTIONS: &[(&str, Opt)] = &[
     ("stop-on-exec", Opt::Unbuilt(NO_DEBUGGER)),
     ("stop-in-init", Opt::Unbuilt(NO_DEBUGGER)),
     ("stop-in-app", Opt::Unbuilt(NO_DEBUGGER)),
-    ("get-stack-traces", Opt::Unbuilt("Use report-state-on-timeout, and a debugger for the stacks.")),
+    ("get-stack-traces", Opt::StackTraces),
     ("report-child-jobs-separately", Opt::ChildrenSeparately),
     ("aggregate-help-messages", Opt::Unbuilt("Remove it: messages are not aggregated.")),
 ];
@@ -83,6 +85,7 @@ impl RuntimeAsk {
                 Opt::NotifyErrors => &mut self.notify_errors,
                 Opt::FwdEnvironment => &mut self.fwd_environment,
                 Opt::ReportState => &mut self.report_state,
+                Opt::StackTraces => &mut self.stack_traces,
                 Opt::ChildrenSeparately => &mut self.children_separately,
                 Opt::ShowProgress => &mut self.show_progress,
                 Opt::Timeout => {
@@ -123,6 +126,7 @@ impl RuntimeAsk {
             timeout: self.timeout.or(defaults.timeout),
             spawn_timeout: self.spawn_timeout.or(defaults.spawn_timeout),
             report_state: self.report_state.or(defaults.report_state),
+            stack_traces: self.stack_traces.or(defaults.stack_traces),
             children_separately: self.children_separately.or(defaults.children_separately),
             show_progress: self.show_progress.or(defaults.show_progress),
             exec_agent: self.exec_agent.or(defaults.exec_agent),
@@ -151,6 +155,7 @@ impl RuntimeAsk {
             timeout: self.timeout.0.unwrap_or(usual.timeout),
             spawn_timeout: self.spawn_timeout.0.unwrap_or(usual.spawn_timeout),
             children_separately: self.children_separately.0.unwrap_or(usual.children_separately),
+            stack_traces: self.stack_traces.0.unwrap_or(usual.stack_traces),
             report_state_on_timeout: self.report_state.0.unwrap_or(usual.report_state_on_timeout),
         }
     }

@@ -18,7 +18,6 @@ const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (-
 const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "tv"], NO_DEBUGGER),
-    (&["get-stack-traces"], "Use --report-state-on-timeout, and a debugger on the node of a process for its stack."),
     (&["xterm"], "Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err."),
     (&["pset"], "Remove it: process sets come with a later version."),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),

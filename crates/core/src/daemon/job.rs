@@ -33,6 +33,8 @@ pub(super) struct LocalJob {
     pub(super) stdin_uncredited: u64,
     pub(super) pmi1: Pmi1Job,
     pub(super) window: Window,
+    /// Bytes of stacks that may still be sent, while they are taken.
+    pub(super) stacks: Option<usize>,
 }
 
 impl LocalJob {
@@ -90,6 +92,7 @@ impl Daemon {
             stdin_uncredited: 0,
             pmi1: Pmi1Job::default(),
             window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1, self.output_limit),
+            stacks: None,
         };
         self.jobs.insert(id, job);
         for (rank, placement) in &local {
@@ -171,6 +174,7 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         session_cwd: app.session_cwd,
         devices: Vec::new(),
         cpus: placement.cpus.clone(),
+        traceable: order.spec.options.stack_traces,
         stdin: reads_stdin(order, rank),
         merge_stderr: order.spec.output.merge_stderr,
     }

@@ -19,6 +19,7 @@ mod questions;
 mod resize;
 mod sessions;
 mod settings;
+mod stacks;
 
 use std::collections::BTreeMap;
 
@@ -114,6 +115,8 @@ impl Daemon {
             DaemonInput::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),
             DaemonInput::OutputClosed { proc, stream } => self.on_output_closed(proc, stream, cx),
             DaemonInput::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
+            DaemonInput::StackTaken { proc, text } => self.on_stack_taken(proc, text, cx),
+            DaemonInput::StacksTaken { job, obstacle } => self.on_stacks_taken(job, obstacle, cx),
             DaemonInput::Pmix(call) => self.on_pmix(call, cx),
         }
     }
@@ -136,6 +139,7 @@ impl Daemon {
             DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             DaemonMessage::Kill(job) => self.on_kill(job, cx),
             DaemonMessage::Signal { job, signal } => self.on_signal(job, signal, cx),
+            DaemonMessage::TakeStacks { job, limit, most } => self.on_take_stacks(job, limit, most, cx),
             DaemonMessage::AbortProcs { job, ranks, code } => self.on_abort_procs(job, &ranks, code, cx),
             DaemonMessage::Forget(job) => self.on_forget(job, cx),
             DaemonMessage::OutputCredit { job, bytes } => self.on_output_credit(job, bytes, cx),

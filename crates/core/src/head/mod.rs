@@ -131,6 +131,7 @@ impl Head {
             HeadTimer::Progress => self.on_progress_timer(cx),
             HeadTimer::JobTimeout(job) => self.on_job_timeout(job, cx),
             HeadTimer::SpawnTimeout(job) => self.on_spawn_timeout(job, cx),
+            HeadTimer::Stacks(job) => self.on_stacks_deadline(job, cx),
             HeadTimer::Lookup(number) => self.pmix.on_lookup_timeout(number, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
         }
@@ -157,6 +158,8 @@ impl Head {
             HeadMessage::AbortOthers { proc, code, message, targets } => {
                 self.on_abort_others(proc, code, &message, targets, cx);
             }
+            HeadMessage::Stack { proc, text } => self.on_stack(proc, &text, cx),
+            HeadMessage::StacksTaken { job, obstacle } => self.on_stacks_taken(origin, job, obstacle, cx),
             HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
             HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
             HeadMessage::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),

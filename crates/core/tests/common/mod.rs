@@ -84,6 +84,8 @@ pub struct Cluster {
     pub pipes_are_full: bool,
     /// Processes that are killed leave something in their pipes.
     pub pipes_stay_open: bool,
+    /// Daemons that take the stacks of processes of a job, in the order of their beginning.
+    pub stacks: Vec<(DaemonRank, JobId, Vec<ProcId>)>,
     /// Streams that daemons have asked for a piece of, in order.
     pub reads: Vec<(ProcId, Stream)>,
     /// Processes that pause in the middle of a line do so for want of a processor.
@@ -224,6 +226,7 @@ impl Cluster {
             pipes_are_full: false,
             pipes_stay_open: false,
             reads: Vec::new(),
+            stacks: Vec::new(),
             writers_run: false,
             lossy: None,
             now: Timestamp(1),
@@ -558,6 +561,7 @@ impl Cluster {
                 self.acknowledge(at, Input::Daemon(DaemonInput::StdinTaken { proc, bytes: data.len() as u64 }));
             }
             Effect::ReadOutput { proc, stream, .. } => self.reads.push((proc, stream)),
+            Effect::TakeStacks { job, procs, .. } => self.stacks.push((at, job, procs)),
             Effect::CheckOutput { .. } if self.pipes_are_full => {}
             Effect::CheckOutput { proc, stream } => {
                 self.input(at, Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs: self.writers_run }));

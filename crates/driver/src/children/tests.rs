@@ -66,6 +66,7 @@ fn request(script: &str) -> SpawnRequest {
         env: Vec::new(),
         agent: None,
         session_cwd: false,
+        traceable: false,
         cpus: None,
         devices: Vec::new(),
         stdin: false,

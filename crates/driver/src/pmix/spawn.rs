@@ -64,7 +64,9 @@ const OF_BOTH: [&CStr; 16] = [
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 30] = [
+const OF_JOB: [&CStr; 32] = [
+    sys::PMIX_TIMEOUT_STACKTRACES,
+    sys::PMIX_TIMEOUT_REPORT_STATE,
     sys::PMIX_PERSONALITY,
     sys::PMIX_IOF_TAG_OUTPUT,
     sys::PMIX_IOF_TAG_DETAILED_OUTPUT,
@@ -230,7 +232,7 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
 }
 
 /// Lists the keys that are on or off.
-fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 9] {
+fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 11] {
     let JobSpec { output, options, .. } = spec;
     [
         (sys::PMIX_IOF_TAG_OUTPUT, &mut output.tag),
@@ -241,6 +243,8 @@ fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 9] {
         (sys::PMIX_IOF_MERGE_STDERR_STDOUT, &mut output.merge_stderr),
         (sys::PMIX_JOB_RECOVERABLE, &mut options.recoverable),
         (sys::PMIX_JOB_CONTINUOUS, &mut options.continuous),
+        (sys::PMIX_TIMEOUT_STACKTRACES, &mut options.stack_traces),
+        (sys::PMIX_TIMEOUT_REPORT_STATE, &mut options.report_state_on_timeout),
         (sys::PMIX_ABORT_NON_ZERO_TERM, &mut options.error_nonzero_status),
     ]
 }

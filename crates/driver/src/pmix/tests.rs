@@ -64,6 +64,7 @@ impl World {
             env: Vec::new(),
             agent: None,
             session_cwd: false,
+            traceable: false,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

@@ -19,6 +19,7 @@ fn request(argv: &[&str]) -> SpawnRequest {
         env: Vec::new(),
         agent: None,
         session_cwd: false,
+        traceable: false,
         cpus: None,
         devices: Vec::new(),
         stdin: false,

@@ -216,6 +216,7 @@ pub const KNOWN: &[Known] = &[
     known("prte_set_default_slots_override", Kind::Flag, Some("false"), "prte_set_default_slots holds for nodes with stated slots too"),
     known("prte_set_max_sys_limits", Kind::Limits, None, "limits of the processes of jobs, as core:0,openfiles:4096,stack:unlimited (bytes, or a number); a word without a value: the most that the daemon may have; max: that for core, filesize, openfiles and maxchildren"),
     known("prte_strip_prefix", Kind::Text, None, "prefixes, with commas between them: a name as nid0012 means this host also without one of them and the zeros behind it, as 12"),
+    known("prte_timeout_for_stack_trace", Kind::Number(1, 86_400), Some("30"), "seconds that --get-stack-traces may take before a job whose time is over is ended"),
     known("prte_tmpdir_base", Kind::Text, None, "directory of the session directories"),
     known("rankby", Kind::Text, None, "default of --rank-by").also(&[
         "rank_by",

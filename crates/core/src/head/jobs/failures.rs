@@ -93,9 +93,17 @@ impl Head {
 
     /// Ends a job that has reached its time limit (spec L31).
     pub(in crate::head) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else {
+        if self.jobs.get(id).is_some() && !self.gather_stacks(id, cx) {
+            self.time_is_over(id, cx);
+        }
+    }
+
+    /// Ends a job whose time is over, after the stacks of its processes if they are wanted.
+    pub(super) fn time_is_over(&mut self, id: JobId, cx: &mut Cx) {
+        let job = self.jobs.at(id);
+        if job.is_over() {
             return;
-        };
+        }
         let seconds = job.spec.options.timeout.map_or(0, |t| t.as_micros() / 1_000_000);
         let states = if job.spec.options.report_state_on_timeout { notices::states(job) } else { String::new() };
         self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::timeout(seconds, &states), cx);
@@ -136,6 +144,9 @@ impl Head {
         }
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
+        if job.gathering.take().is_some() {
+            cx.cancel_timer(HeadTimer::Stacks(id));
+        }
         job.set_outcome(code, text);
         let (launched, hosts) = (job.is_launched(), job.map().daemons());
         self.activate(id, state, cx);

@@ -39,7 +39,7 @@ impl Head {
             registered: launch.map_or(0, |launch| on(&|daemon| !launch.registering.contains(daemon))),
             ready_for_debug: launch.map_or(0, |launch| on(&|daemon| !launch.debugging.contains(daemon))),
             terminated: job.ended() as u32,
-            traces: 0,
+            traces: job.stacks_taken,
         }
     }
 

@@ -15,6 +15,7 @@ mod queue;
 mod record;
 mod registry;
 mod spawn;
+mod stacks;
 mod state_tables;
 mod states;
 mod status;

@@ -68,6 +68,7 @@ impl Head {
         }
         // A job that goes on does not wait for the dead daemons' init calls, nor for their knowledge of the job.
         for rank in dead.keys() {
+            self.lose_stacks(*rank, cx);
             self.on_registered(*rank, id, cx);
             self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);
         }
@@ -98,6 +99,7 @@ impl Head {
         // Departed daemons report neither their started processes nor their knowledge of the job.
         gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
         gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
+        gone.iter().for_each(|rank| self.lose_stacks(rank, cx));
         self.check_terminated(id, cx);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal};
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal, printable};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
 use super::record::Job;
@@ -122,6 +122,13 @@ pub(super) fn timeout(seconds: u64, states: &str) -> String {
         "The user-provided time limit for job execution has been reached:\n\n  Timeout: {seconds} seconds\n\n\
          The job was ended. Allow more time with --timeout.{states}"
     )
+}
+
+/// The stack of a process, with the debugger's words as a terminal may show them.
+pub(super) fn stack(job: &Job, rank: Rank, text: &str) -> String {
+    let node = job.map().node_of(rank).map_or("", |node| node.name.as_str());
+    let pid = pid_text(job.proc(rank).and_then(|proc| proc.pid));
+    format!("Stack of rank {rank} of job {} on node {node}{pid}:\n{}", job.id, printable(text.trim_end()))
 }
 
 pub(super) fn spawn_timeout(seconds: u64) -> String {

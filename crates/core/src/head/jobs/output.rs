@@ -8,6 +8,7 @@ use ferrite_types::{DaemonRank, JobId, OutputOptions, ProcId, Timestamp};
 use ferrite_wire::{DaemonMessage, Stream};
 
 use super::record::Job;
+use super::registry::Jobs;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::counters::{Counted, Late};
@@ -30,6 +31,13 @@ impl Mux {
         let files = self.files.split_off(&(job, String::new()));
         self.files.extend(later);
         files.into_iter().map(|(_, file)| file).collect()
+    }
+}
+
+impl Jobs {
+    /// Notes a file into which output of a job goes.
+    pub(super) fn note_file(&mut self, job: JobId, file: &str) {
+        self.output.files.insert((job, file.to_owned()));
     }
 }
 
@@ -64,6 +72,11 @@ impl Head {
             let data = if tagged { self.jobs.output.tag(&sink, proc, stream, &prefix, &data) } else { data.clone() };
             cx.effect(Effect::WriteOutput { sink, data, account: account.take() });
         }
+    }
+
+    /// The sinks of a process's stream.
+    pub(super) fn sinks_of(&self, proc: ProcId, stream: Stream) -> Vec<Sink> {
+        self.jobs.get(proc.job).map(|job| sinks(job, &self.config.dvm, proc, stream)).unwrap_or_default()
     }
 
     /// Gives credit back for output that was written or dropped: its writer may write more.

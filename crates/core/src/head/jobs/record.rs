@@ -11,6 +11,7 @@ use ferrite_wire::control::Submission;
 use super::failure_policy::Failure;
 use super::phase::{Launch, Phase, ProcRecord, Wait};
 use super::spawn::Birth;
+use super::stacks::Gathering;
 use crate::RequestId;
 use crate::head::counters::Counted;
 
@@ -48,6 +49,10 @@ pub(in crate::head) struct Job {
     pub(super) missed: BTreeSet<NodeId>,
     /// The campaign that brings the nodes of its own request.
     pub(super) grows: Option<CampaignId>,
+    /// The stacks that it waits for, when its time is over.
+    pub(super) gathering: Option<Gathering>,
+    /// Stacks of its processes that have come.
+    pub(super) stacks_taken: u32,
 }
 
 /// The result of a job, as far as it is known.
@@ -87,6 +92,8 @@ impl Job {
             session: SessionId::DVM,
             missed: BTreeSet::new(),
             grows: None,
+            gathering: None,
+            stacks_taken: 0,
         }
     }
 

@@ -273,6 +273,8 @@ impl Head {
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));
+        cx.cancel_timer(HeadTimer::Stacks(id));
+        self.forget_stacks(id, cx);
         self.clients.remember(self.final_detail(&job));
         self.inherit_sessions(id, cx);
         self.sweep_sessions(cx);

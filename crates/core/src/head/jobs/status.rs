@@ -134,6 +134,9 @@ impl Head {
                 return format!("{} {what}", listed(nodes));
             }
         }
+        if let Some(stacks) = self.awaited_stacks(job) {
+            return stacks;
+        }
         let living: Vec<String> = job.living().map(|rank| rank.to_string()).collect();
         let kill = if job.is_healthy() { "to end" } else { "to be killed" };
         format!(

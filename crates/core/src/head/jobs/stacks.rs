@@ -1,0 +1,154 @@
+//! The stacks of processes of a job whose time is over. The daemons take them; the submitter reads them before the job
+//! is ended. The wait has a limit of its own, so that no debugger keeps the job alive.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use ferrite_types::{DaemonRank, Duration, JobId, ProcId, printable};
+use ferrite_wire::{DaemonMessage, Dest, Stream};
+
+use super::notices;
+use super::record::Job;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::lists::listed;
+use crate::{Effect, HeadTimer, Sink};
+
+/// Bytes of stacks of one job that all daemons together may send, which bounds the head's memory.
+const MOST_OF_JOB: usize = 16 << 20;
+const LEAST_OF_DAEMON: usize = 4 << 10;
+const MOST_OF_DAEMON: usize = 1 << 20;
+/// The usual time for the stacks (seconds, `prte_timeout_for_stack_trace`).
+const USUAL_LIMIT_S: u32 = 30;
+
+/// What is still to come of the stacks of a job and of the jobs that it has spawned.
+#[derive(Debug)]
+pub(super) struct Gathering {
+    /// Daemons that have not taken all stacks of their processes of a job.
+    waits_for: BTreeSet<(JobId, DaemonRank)>,
+}
+
+impl Head {
+    /// Asks for the stacks of a job whose time is over, if they are wanted (spec L50). False when there is nothing to
+    /// wait for.
+    pub(super) fn gather_stacks(&mut self, id: JobId, cx: &mut Cx) -> bool {
+        let job = self.jobs.at(id);
+        if !job.spec.options.stack_traces || !job.is_healthy() || job.is_over() {
+            return false;
+        }
+        let is_meant = |other: &&Job| {
+            (other.id == id || other.ancestors.contains(&id)) && other.is_launched() && !other.all_ended()
+        };
+        let hosts = |job: &Job| (job.id, self.pool.reachable(&job.map().daemons()));
+        let asked: Vec<_> = self.jobs.iter().filter(is_meant).map(hosts).collect();
+        let waits_for: BTreeSet<_> =
+            asked.iter().flat_map(|(job, daemons)| daemons.iter().map(|daemon| (*job, daemon))).collect();
+        if waits_for.is_empty() {
+            return false;
+        }
+        let most = (MOST_OF_JOB / waits_for.len()).clamp(LEAST_OF_DAEMON, MOST_OF_DAEMON) as u32;
+        let limit = self.params.number("prte_timeout_for_stack_trace").unwrap_or(USUAL_LIMIT_S);
+        let limit = Duration::from_secs(limit.into());
+        for (job, daemons) in asked {
+            cx.multicast(Dest::Many(daemons), DaemonMessage::TakeStacks { job, limit, most });
+        }
+        // Daemons give up at the limit; what they have by then is on its way.
+        cx.set_timer(HeadTimer::Stacks(id), cx.now + limit + Duration::from_secs(1));
+        self.jobs.at_mut(id).gathering = Some(Gathering { waits_for });
+        true
+    }
+
+    /// Shows the stack of a process to the submitter, or puts it where the process's standard error goes.
+    pub(in crate::head) fn on_stack(&mut self, proc: ProcId, text: &Bytes, cx: &mut Cx) {
+        let is_wanted = |job: &Job| {
+            let waits = |gathering: &Gathering| gathering.waits_for.iter().any(|(job, _)| *job == proc.job);
+            job.gathering.as_ref().is_some_and(waits)
+        };
+        if !self.jobs.iter().any(is_wanted) {
+            return;
+        }
+        let Some(job) = self.jobs.get_mut(proc.job) else { return };
+        job.stacks_taken += 1;
+        let text = notices::stack(job, proc.rank, &String::from_utf8_lossy(text));
+        self.tell_or_keep(proc, text, cx);
+    }
+
+    /// Notes that a daemon has taken the stacks of its processes of a job.
+    pub(in crate::head) fn on_stacks_taken(
+        &mut self,
+        daemon: DaemonRank,
+        of: JobId,
+        obstacle: Option<String>,
+        cx: &mut Cx,
+    ) {
+        let waits = |job: &&Job| job.gathering.as_ref().is_some_and(|g| g.waits_for.contains(&(of, daemon)));
+        let Some(id) = self.jobs.iter().find(waits).map(|job| job.id) else { return };
+        if let Some(obstacle) = obstacle {
+            let job = self.jobs.at(of);
+            let text = format!("No stacks from node {}: {}.", self.node_name(daemon), printable(&obstacle));
+            let rank = job.map().on_daemon(daemon).next().map(|(rank, _)| rank);
+            if let Some(rank) = rank {
+                self.tell_or_keep(ProcId { job: of, rank }, text, cx);
+            }
+        }
+        self.expect_no_stacks(id, |waited| *waited == (of, daemon), cx);
+    }
+
+    /// Expects no stacks of a daemon that is lost or has left.
+    pub(super) fn lose_stacks(&mut self, daemon: DaemonRank, cx: &mut Cx) {
+        for id in self.jobs.ids() {
+            self.expect_no_stacks(id, |(_, waited)| *waited == daemon, cx);
+        }
+    }
+
+    /// Expects no stacks of a job that is over.
+    pub(super) fn forget_stacks(&mut self, of: JobId, cx: &mut Cx) {
+        for id in self.jobs.ids() {
+            self.expect_no_stacks(id, |(waited, _)| *waited == of, cx);
+        }
+    }
+
+    /// Ends the wait of a job for stacks, and the job with it.
+    pub(in crate::head) fn on_stacks_deadline(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(gathering) = self.jobs.get_mut(id).and_then(|job| job.gathering.take()) else { return };
+        let late: BTreeSet<DaemonRank> = gathering.waits_for.into_iter().map(|(_, daemon)| daemon).collect();
+        let names = listed(late.into_iter().map(|daemon| self.node_name(daemon)));
+        if let Some(request) = self.jobs.at(id).request {
+            let what = format!("Not all stacks of node {names} came within the limit (prte_timeout_for_stack_trace).");
+            cx.notice_to(request, what);
+        }
+        self.time_is_over(id, cx);
+    }
+
+    /// The nodes whose stacks a job waits for, in words.
+    pub(super) fn awaited_stacks(&self, job: &Job) -> Option<String> {
+        let gathering = job.gathering.as_ref()?;
+        let late: BTreeSet<DaemonRank> = gathering.waits_for.iter().map(|(_, daemon)| *daemon).collect();
+        let names = listed(late.into_iter().map(|daemon| self.node_name(daemon)));
+        Some(format!("the stacks of its processes on {names}; its time is over"))
+    }
+
+    fn expect_no_stacks(&mut self, id: JobId, is_gone: impl Fn(&(JobId, DaemonRank)) -> bool, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(id) else { return };
+        let Some(gathering) = &mut job.gathering else { return };
+        gathering.waits_for.retain(|waited| !is_gone(waited));
+        if gathering.waits_for.is_empty() {
+            job.gathering = None;
+            cx.cancel_timer(HeadTimer::Stacks(id));
+            self.time_is_over(id, cx);
+        }
+    }
+
+    fn tell_or_keep(&mut self, proc: ProcId, text: String, cx: &mut Cx) {
+        let job = self.jobs.at(proc.job);
+        if let Some(request) = job.request {
+            return cx.notice_to(request, text);
+        }
+        for sink in self.sinks_of(proc, Stream::Stderr) {
+            if let Sink::File(file) = &sink {
+                self.jobs.note_file(proc.job, file);
+            }
+            cx.effect(Effect::WriteOutput { sink, data: Bytes::from(format!("{text}\n")), account: None });
+        }
+    }
+}
