@@ -70,6 +70,11 @@ pub fn print(text: &str) {
     let _ = std::io::stderr().lock().write_all(printable(text).as_bytes());
 }
 
+/// Writes a line of JSON to standard error; errors are ignored, as by [`print`]. JSON has escapes of its own.
+pub fn print_json(line: &str) {
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
 /// Prints remarks: one line each, without rules, so that they do not look like a failure.
 pub fn print_warnings(command: &str, warnings: &[String]) {
     for warning in warnings {

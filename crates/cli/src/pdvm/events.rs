@@ -28,7 +28,11 @@ pub(super) fn so_far(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
             Err(failure) => return Err(failure),
         }
     }
-    Ok(past(&details).iter().map(|event| line(event, json)).collect())
+    let events = past(&details);
+    if events.is_empty() && !json {
+        return Ok(super::jobs::NO_JOBS.to_owned());
+    }
+    Ok(events.iter().map(|event| line(event, json)).collect())
 }
 
 /// Returns the steps of these jobs in the order of time.
@@ -63,8 +67,13 @@ pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
             ClientEvent::Signal(_) => return Ok(()),
             ClientEvent::OutputBroken(Stream::Stdout, error) => return broken(error),
             ClientEvent::Gone(ConnectionError::Lost { dvm, .. }) => {
+                if json {
+                    client.write(Stream::Stdout, json::line(&json::Line::ended(&dvm)).as_bytes());
+                }
                 client.finish();
-                frame::print(&format!("{NAME}: the DVM {dvm} has ended\n"));
+                if !json {
+                    frame::print(&format!("{NAME}: the DVM {dvm} has ended\n"));
+                }
                 return Ok(());
             }
             ClientEvent::Gone(error) => return Err(error.into()),

@@ -93,6 +93,21 @@ impl Failure {
         }
     }
 
+    /// Returns the kind of the failure, for programs (docs/pdvm-json.md).
+    pub(crate) const fn reason(&self) -> &'static str {
+        match self {
+            Failure::Usage(_) | Failure::Setup(_) | Failure::Never | Failure::TopJson => "usage",
+            Failure::Find(_) | Failure::OtherDvm { .. } => "no_dvm",
+            Failure::Connection(_) => "connection",
+            Failure::Refused(_) | Failure::NotResized(_) => "refused",
+            Failure::RolledBack(_) => "failed",
+            Failure::Interrupted(_) => "interrupted",
+            Failure::Output(_) | Failure::File { .. } => "output",
+            Failure::Surroundings(_) | Failure::NoTerminal | Failure::Terminal(_) | Failure::Machine(_) => "machine",
+            Failure::Astray { .. } => "fault",
+        }
+    }
+
     /// Returns advice for the user; empty when the message contains it.
     pub(crate) fn next_step(&self) -> String {
         let text = match self {

@@ -22,7 +22,13 @@ fn to_json(jobs: &[JobStatus], moment: &Moment) -> String {
     json::document("jobs", moment, json::Jobs { jobs: jobs.iter().map(|job| json::Job::of(job, moment)).collect() })
 }
 
+/// The text for an empty list.
+pub(super) const NO_JOBS: &str = "There is no job: none was submitted, or all are forgotten.\n";
+
 fn render(jobs: &[JobStatus], moment: &Moment) -> String {
+    if jobs.is_empty() {
+        return NO_JOBS.to_owned();
+    }
     let columns = [
         ("JOB", Side::Right),
         ("STATE", Side::Left),
@@ -88,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn without_jobs_there_is_only_the_head() {
-        assert_eq!(render(&[], &samples::moment()).lines().count(), 1);
+    fn without_jobs_the_list_says_so() {
+        assert_eq!(render(&[], &samples::moment()), NO_JOBS);
     }
 }

@@ -8,6 +8,7 @@ use ferrite_wire::control::{
 };
 use serde::Serialize;
 
+use super::failure::Failure;
 use super::moment::{Moment, iso};
 
 /// Version of the schema.
@@ -549,6 +550,30 @@ pub(crate) struct Bucket {
     pub(crate) count: u64,
 }
 
+/// `kind: "error"`: the reason why a verb has failed, on standard error.
+#[derive(Serialize)]
+struct Error {
+    schema: u32,
+    kind: &'static str,
+    reason: &'static str,
+    error: String,
+    next: Option<String>,
+    exit_code: i32,
+}
+
+/// Returns a failure as one line.
+pub(crate) fn error(failure: &Failure) -> String {
+    let error = Error {
+        schema: SCHEMA,
+        kind: "error",
+        reason: failure.reason(),
+        error: failure.to_string(),
+        next: text(&failure.next_step()),
+        exit_code: failure.exit_code(),
+    };
+    written(serde_json::to_string(&error))
+}
+
 /// One line of `events`.
 #[derive(Serialize)]
 pub(crate) struct Line {
@@ -564,6 +589,7 @@ enum What {
     Campaign { at_s: f64, campaign: u32, change: &'static str, step: &'static str },
     ProcessState { at_s: f64, job: u32, rank: u32, state: &'static str },
     EventsLost { count: u64 },
+    DvmEnded { dvm: String },
 }
 
 impl Line {
@@ -580,6 +606,11 @@ impl Line {
             }
         };
         Line { schema: SCHEMA, what }
+    }
+
+    /// Makes the line for the end of the DVM.
+    pub(crate) fn ended(dvm: &str) -> Line {
+        Line { schema: SCHEMA, what: What::DvmEnded { dvm: dvm.to_owned() } }
     }
 
     /// Makes the line for steps that were left out.

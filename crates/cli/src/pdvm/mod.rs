@@ -33,28 +33,43 @@ use failure::Failure;
 pub use options::{PdvmOptions, definitions};
 use options::{PdvmParsed, Verb};
 
-use crate::command::{REFUSED, as_text};
+use crate::command::as_text;
 use crate::frame;
 
 const NAME: &str = "pdvm";
 
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
-    let done = match as_text(args).and_then(|args| options::parse(&args)) {
-        Ok(PdvmParsed::Print(text)) => put(&text),
-        Ok(PdvmParsed::Run(options)) => run(options),
-        Err(error) => {
-            frame::print(&frame::refusal(NAME, &error));
-            return REFUSED;
+    let args = match as_text(args) {
+        Ok(args) => args,
+        Err(error) => return told(&Failure::Usage(error), false),
+    };
+    let (done, json) = match options::parse(&args) {
+        Ok(PdvmParsed::Print(text)) => (put(&text), false),
+        Ok(PdvmParsed::Run(options)) => {
+            let json = options.json;
+            (run(options), json)
         }
+        Err(error) => (Err(Failure::Usage(error)), args.iter().any(|arg| arg == "--json")),
     };
     match done {
         Ok(()) => 0,
-        Err(failure) => {
-            frame::print(&frame::framed(NAME, &[&failure.to_string(), &failure.next_step()]));
-            failure.exit_code()
-        }
+        Err(failure) => told(&failure, json),
     }
+}
+
+/// Says on standard error why a verb has failed: as a line of JSON if JSON was asked for. Returns the exit code.
+fn told(failure: &Failure, json: bool) -> i32 {
+    let text = match failure {
+        failure if json => {
+            frame::print_json(&json::error(failure));
+            return failure.exit_code();
+        }
+        Failure::Usage(error) => frame::refusal(NAME, error),
+        failure => frame::framed(NAME, &[&failure.to_string(), &failure.next_step()]),
+    };
+    frame::print(&text);
+    failure.exit_code()
 }
 
 fn run(options: PdvmOptions) -> Result<(), Failure> {

@@ -19,6 +19,9 @@ fn to_json(nodes: &[NodeStatus], moment: &Moment) -> String {
 }
 
 fn render(nodes: &[NodeStatus]) -> String {
+    if nodes.is_empty() {
+        return "The DVM has no node.\n".to_owned();
+    }
     let columns = [
         ("NODE", Side::Left),
         ("STATE", Side::Left),
@@ -45,6 +48,7 @@ mod tests {
 
     #[test]
     fn nodes_up_starting_down_and_leaving() {
+        assert_eq!(render(&[]), "The DVM has no node.\n");
         insta::assert_snapshot!(render(&samples::nodes()));
         insta::assert_snapshot!(to_json(&samples::nodes(), &samples::moment()));
     }

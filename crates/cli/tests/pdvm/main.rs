@@ -82,7 +82,7 @@ fn what_cannot_be_done_is_one_framed_message_and_exit_code_one() {
     let hanging_up = Fake::answering(|_| None);
     let cases = [
         (&refusing, vec!["job", "9"], "There is no job 9."),
-        (&refusing, vec!["kill", "9", "--json"], "There is no job 9."),
+        (&refusing, vec!["kill", "9"], "There is no job 9."),
         (&astray, vec!["nodes"], "another question"),
         (&hanging_up, vec!["jobs"], "was lost"),
         (&hanging_up, vec!["top"], "needs a terminal"),
@@ -95,6 +95,103 @@ fn what_cannot_be_done_is_one_framed_message_and_exit_code_one() {
         is_framed(&err);
         let words: Vec<&str> = err.split_whitespace().collect();
         assert!(words.join(" ").contains(text), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn an_error_is_json_when_json_was_asked_for() {
+    let refusing = Fake::answering(|_| Some(Reply::Refused("There is no job 9.".to_owned())));
+    let hanging_up = Fake::answering(|_| None);
+    let failing = Fake::answering(|request| match request {
+        Request::Resize(_) => {
+            let cause = "no daemon came".to_owned();
+            let outcome = ferrite_wire::ResizeOutcome::Failed { cause, status: ferrite_types::PmixStatus(-1) };
+            Some(fake::resized(outcome))
+        }
+        request => Some(fake::usual(request)),
+    });
+    let cases = [
+        (&refusing, &["job", "9", "--json"][..], "refused", "There is no job 9."),
+        (&refusing, &["--json", "kill", "9"], "refused", "There is no job 9."),
+        (&hanging_up, &["jobs", "--json"], "connection", "was lost"),
+        (&hanging_up, &["top", "--json"], "usage", "top has no JSON"),
+        (&hanging_up, &["sing", "--json"], "usage", "sing"),
+        (&hanging_up, &["--json", "status", "--pid", "1"], "usage", "another option names another DVM"),
+        (&failing, &["grow", "--host", "n5", "--json"], "failed", "no daemon came"),
+    ];
+    for (fake, args, reason, text) in cases {
+        let (code, out, err) = told(&run(pdvm(fake).args(args)));
+        assert_eq!((code, out.as_str(), err.lines().count()), (Some(1), "", 1), "{args:?}: {err}");
+        let json: serde_json::Value = serde_json::from_str(&err).unwrap();
+        assert_eq!((&json["schema"], &json["kind"], &json["exit_code"]), (&1.into(), &"error".into(), &1.into()));
+        assert_eq!(json["reason"], reason, "{args:?}: {err}");
+        assert!(json["error"].as_str().unwrap().contains(text), "{args:?}: {err}");
+    }
+    let fake = Fake::new();
+    let (_, _, err) = told(&run(pdvm(&fake).args(["status", "--json", "--namespace", "x"])));
+    assert!(serde_json::from_str::<serde_json::Value>(&err).is_ok(), "{err}");
+}
+
+#[test]
+fn an_empty_list_says_so() {
+    let fake = Fake::answering(|request| match request {
+        Request::Jobs => Some(Reply::Jobs(Vec::new())),
+        Request::Nodes => Some(Reply::Nodes(Vec::new())),
+        Request::Sessions => Some(Reply::Sessions(Vec::new())),
+        request => Some(fake::usual(request)),
+    });
+    for (args, text) in [
+        (&["jobs"][..], "There is no job"),
+        (&["events"], "There is no job"),
+        (&["nodes"], "The DVM has no node"),
+        (&["session", "list"], "There is no session"),
+    ] {
+        let (code, out, _) = told(&run(pdvm(&fake).args(args)));
+        assert_eq!((code, out.lines().count()), (Some(0), 1), "{args:?}");
+        assert!(out.starts_with(text), "{args:?}: {out}");
+    }
+}
+
+/// All names of fields in a value.
+fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            found.extend(object.keys().cloned());
+            object.values().for_each(|value| fields(value, found));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| fields(item, found)),
+        _ => {}
+    }
+}
+
+/// The texts between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_page_about_json_names_each_field_and_no_other() {
+    let page = include_str!("../../../../docs/pdvm-json.md");
+    let section = |title: &str| {
+        let from = page.find(&format!("\n## {title}\n")).unwrap_or_else(|| panic!("no section {title}"));
+        page[from + 1..].split("\n## ").next().unwrap()
+    };
+    let common = section("What every answer begins with");
+    let fake = Fake::new();
+    for (args, kind, _) in VERBS {
+        let (_, out, _) = told(&run(pdvm(&fake).args(*args).arg("--json")));
+        let mut found = std::collections::BTreeSet::new();
+        fields(&serde_json::from_str(&out).unwrap(), &mut found);
+        let own = section(&format!("`{kind}`"));
+        // One job has the fields of the list of jobs as well.
+        let others = if *kind == "job" { section("`jobs`") } else { "" };
+        for field in &found {
+            assert!([own, others, common].iter().any(|text| quoted(text).any(|word| word == field)), "{kind}: {field}");
+        }
+        let rows = own.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+        for field in rows.flat_map(quoted) {
+            assert!(found.contains(field), "{kind}: no {field}");
+        }
     }
 }
 
@@ -174,6 +271,7 @@ fn events_are_followed_until_the_dvm_ends() {
     assert_eq!(err, format!("pdvm: the DVM {} has ended\n", fake.name()));
     let (_, out, _) = told(&run(pdvm(&fake).args(["events", "-f", "--json"])));
     assert!(out.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["schema"] == 1));
+    assert!(out.ends_with(&format!("\"kind\":\"dvm_ended\",\"dvm\":{:?}}}\n", fake.name())), "{out}");
 }
 
 #[test]
