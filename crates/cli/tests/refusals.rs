@@ -186,7 +186,6 @@ fn options_of_the_field_that_are_not_built() {
         "--rtos show-progress -q ./a",
         "--rtos show-progress --dvm search ./a",
         "--xterm 1 ./a",
-        "--pset x ./a",
         "--show-progress ./a",
         "--rankfile r ./a",
         "--cpu-set 0-3 ./a",

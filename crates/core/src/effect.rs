@@ -12,7 +12,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{
-    CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Served, Stream, Ticket, TimeWarning,
+    CollectiveResult, Contact, Fact, Found, Frame, LaunchOrder, ProcFailure, ProcessSet, Resize, Served, Stream,
+    Ticket, TimeWarning,
 };
 
 use crate::input::{PmixToken, RelayId, RequestId};
@@ -380,6 +381,17 @@ pub enum PmixEffect {
         /// The values that a lookup has found, or a PMIx status.
         result: Result<Vec<Found>, PmixStatus>,
     },
+    /// Answers [`crate::PmixCall::Query`].
+    QueryReply {
+        /// The upcall to answer.
+        token: PmixToken,
+        /// The answers, one for each subject, in their order.
+        facts: Vec<Fact>,
+    },
+    /// Makes a process set known, and tells local processes of it. Comes after its jobs were registered.
+    DefineSet(ProcessSet),
+    /// Ends a process set, and tells local processes of it.
+    DeleteSet(String),
     /// Gets the published data of a local process. `ModexFetched` answers.
     FetchModex {
         /// The number of the fetch; the answer repeats it.

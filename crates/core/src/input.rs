@@ -5,7 +5,9 @@ use ferrite_types::{
     CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, ProcId, Rank, Signal,
 };
 use ferrite_wire::control::{Request, SessionOrder, Submission};
-use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
+use ferrite_wire::{
+    CollectiveResult, ControlOrder, DataCall, Frame, Members, ResizeRequest, StartError, Stream, Subject,
+};
 
 use crate::effect::Account;
 use crate::timer::Timer;
@@ -353,6 +355,22 @@ pub enum PmixCall {
     Session {
         /// The order and its sender.
         order: SessionOrder,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// A local process, or a tool, calls `PMIx_Job_control`. [`crate::PmixEffect::Reply`] answers, without data.
+    Control {
+        /// The process that calls; `None` = a tool does.
+        by: Option<ProcId>,
+        /// The order.
+        order: Box<ControlOrder>,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// A local process, or a tool, calls `PMIx_Query_info`. [`crate::PmixEffect::QueryReply`] answers.
+    Query {
+        /// The subjects of its questions.
+        about: Vec<Subject>,
         /// The upcall's token for the reply.
         token: PmixToken,
     },

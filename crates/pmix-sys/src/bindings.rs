@@ -2079,6 +2079,12 @@ pub struct Functions {
         cbfunc: pmix_op_cbfunc_t,
         cbdata: *mut ::std::os::raw::c_void,
     ) -> pmix_status_t,
+    pub PMIx_server_define_process_set: unsafe extern "C" fn(
+        members: *const pmix_proc_t,
+        nmembers: usize,
+        pset_name: *const ::std::os::raw::c_char,
+    ) -> pmix_status_t,
+    pub PMIx_server_delete_process_set: unsafe extern "C" fn(pset_name: *mut ::std::os::raw::c_char) -> pmix_status_t,
 }
 impl Functions {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -2111,6 +2117,8 @@ impl Functions {
         let PMIx_server_setup_fork = __library.get(b"PMIx_server_setup_fork\0").map(|sym| *sym)?;
         let PMIx_server_dmodex_request = __library.get(b"PMIx_server_dmodex_request\0").map(|sym| *sym)?;
         let PMIx_server_IOF_deliver = __library.get(b"PMIx_server_IOF_deliver\0").map(|sym| *sym)?;
+        let PMIx_server_define_process_set = __library.get(b"PMIx_server_define_process_set\0").map(|sym| *sym)?;
+        let PMIx_server_delete_process_set = __library.get(b"PMIx_server_delete_process_set\0").map(|sym| *sym)?;
         Ok(Functions {
             __library,
             PMIx_Value_load,
@@ -2130,6 +2138,8 @@ impl Functions {
             PMIx_server_setup_fork,
             PMIx_server_dmodex_request,
             PMIx_server_IOF_deliver,
+            PMIx_server_define_process_set,
+            PMIx_server_delete_process_set,
         })
     }
     pub unsafe fn PMIx_Value_load(
@@ -2262,5 +2272,16 @@ impl Functions {
         cbdata: *mut ::std::os::raw::c_void,
     ) -> pmix_status_t {
         (self.PMIx_server_IOF_deliver)(source, channel, bo, info, ninfo, cbfunc, cbdata)
+    }
+    pub unsafe fn PMIx_server_define_process_set(
+        &self,
+        members: *const pmix_proc_t,
+        nmembers: usize,
+        pset_name: *const ::std::os::raw::c_char,
+    ) -> pmix_status_t {
+        (self.PMIx_server_define_process_set)(members, nmembers, pset_name)
+    }
+    pub unsafe fn PMIx_server_delete_process_set(&self, pset_name: *mut ::std::os::raw::c_char) -> pmix_status_t {
+        (self.PMIx_server_delete_process_set)(pset_name)
     }
 }

@@ -21,6 +21,12 @@ pub type SessionControlFn = unsafe extern "C" fn(
 /// (bool) A spawned job does not end with its parent.
 pub const PMIX_SPAWN_CHILD_SEP: &CStr = c"pmix.spchildsep";
 
+/// (number) `PMIx_Query_info`: free slots.
+pub const PMIX_QUERY_AVAILABLE_SLOTS: &CStr = c"pmix.qry.aslots";
+
+/// (text) `PMIx_Job_control`: makes the targets a process set with this name.
+pub const PMIX_JOB_CTRL_DEFINE_PSET: &CStr = c"pmix.jctrl.defpset";
+
 /// (number) Warn the requester so many seconds before the allocation's time is up.
 pub const PMIX_ALLOC_WARN_TIMEOUT: &CStr = c"pmix.alloc.wtmo";
 /// (bool) The nodes are for everybody, not for the requester alone.

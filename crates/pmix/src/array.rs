@@ -6,7 +6,7 @@ use std::ffi::CString;
 use ferrite_pmix_sys as sys;
 
 use crate::value::plain_size;
-use crate::{Info, Proc, Published, Value};
+use crate::{Info, Proc, ProcInfo, Published, Value};
 
 /// Owns the infos and everything they point to.
 pub(crate) struct InfoArray {
@@ -152,6 +152,16 @@ fn encode(value: &Value) -> sys::pmix_value_t {
             let size = raw.len();
             (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_UINT32, Box::into_raw(raw).cast(), size))
         }
+        Value::Strings(texts) => {
+            let raw: Box<[_]> = texts.iter().map(|text| c_text(text)).collect();
+            let size = raw.len();
+            (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_STRING, Box::into_raw(raw).cast(), size))
+        }
+        Value::ProcInfos(procs) => {
+            let raw: Box<[_]> = procs.iter().map(c_proc_info).collect();
+            let size = raw.len();
+            (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_PROC_INFO, Box::into_raw(raw).cast(), size))
+        }
         Value::Envar(name, value, separator) => {
             let separator = u8::try_from(*separator).unwrap_or_default() as std::os::raw::c_char;
             let envar = sys::pmix_envar_t { envar: c_text(name), value: c_text(value), separator };
@@ -174,6 +184,17 @@ fn encode(value: &Value) -> sys::pmix_value_t {
         Value::Apps(_) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
     };
     sys::pmix_value_t { type_: type_ as u16, data }
+}
+
+fn c_proc_info(info: &ProcInfo) -> sys::pmix_proc_info_t {
+    sys::pmix_proc_info_t {
+        proc_: c_proc(&info.proc),
+        hostname: c_text(&info.hostname),
+        executable_name: c_text(&info.executable),
+        pid: info.pid,
+        exit_code: info.exit_code,
+        state: info.state,
+    }
 }
 
 fn encode_bytes(bytes: &[u8]) -> sys::pmix_byte_object_t {
@@ -207,11 +228,33 @@ unsafe fn free_value(value: &mut sys::pmix_value_t) {
                         drop(InfoArray { infos });
                     }
                     sys::PMIX_UINT32 => free_slice::<u32>(array.array.cast(), array.size),
+                    sys::PMIX_STRING => {
+                        let texts: Box<[*mut std::os::raw::c_char]> =
+                            Box::from_raw(std::ptr::slice_from_raw_parts_mut(array.array.cast(), array.size));
+                        texts.iter().for_each(|text| free_text(*text));
+                    }
+                    sys::PMIX_PROC_INFO => {
+                        let procs: Box<[sys::pmix_proc_info_t]> =
+                            Box::from_raw(std::ptr::slice_from_raw_parts_mut(array.array.cast(), array.size));
+                        procs.iter().for_each(|info| {
+                            free_text(info.hostname);
+                            free_text(info.executable_name);
+                        });
+                    }
                     _ => free_slice::<sys::pmix_proc_t>(array.array.cast(), array.size),
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// # Safety
+/// The text comes from `c_text`, and is not used again.
+unsafe fn free_text(text: *mut std::os::raw::c_char) {
+    if !text.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { CString::from_raw(text) });
     }
 }
 
@@ -243,6 +286,7 @@ mod tests {
             Info::new(c"k", Value::Double(0.5)),
             Info::new(c"l", Value::U32s(vec![7, 8])),
             Info::new(c"m", Value::Persistence(1)),
+            Info::new(c"t", Value::Strings(vec!["a".to_owned(), String::new()])),
             Info::new(c"n", Value::Envar("PATH".to_owned(), "/bin".to_owned(), ':')),
             Info::new(c"o", Value::Plain(sys::PMIX_TIMEVAL as u16, 5, 7)),
             Info::new(c"p", Value::Plain(sys::PMIX_SCOPE as u16, 3, 0)),
@@ -254,6 +298,28 @@ mod tests {
         // SAFETY: the array was just made.
         let back = unsafe { Info::from_array(array.as_mut_ptr(), array.len()) };
         assert_eq!(back, infos);
+    }
+
+    #[test]
+    fn descriptions_of_processes_are_written_and_given_back() {
+        let info = ProcInfo {
+            proc: Proc::new("f@1", 3),
+            hostname: "n1".to_owned(),
+            executable: "/bin/true".to_owned(),
+            pid: 77,
+            exit_code: 0,
+            state: 4,
+        };
+        let mut array = InfoArray::new(&[Info::new(c"k", Value::ProcInfos(vec![info.clone(), info]))]);
+        // SAFETY: the array was just made, with a value of this type.
+        let second = unsafe {
+            let list = &*(*array.as_mut_ptr()).value.data.darray;
+            assert_eq!((u32::from(list.type_), list.size), (sys::PMIX_PROC_INFO, 2));
+            &*list.array.cast::<sys::pmix_proc_info_t>().add(1)
+        };
+        // SAFETY: as above.
+        let host = unsafe { crate::value::text(second.hostname) };
+        assert_eq!((host.as_str(), second.pid, second.proc_.rank), ("n1", 77, 3));
     }
 
     #[test]

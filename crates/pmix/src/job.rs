@@ -105,6 +105,8 @@ pub struct AppInfo {
     pub wdir: PathBuf,
     /// Its command.
     pub argv: Vec<String>,
+    /// The process set that it brings along.
+    pub set: Option<String>,
 }
 
 /// A process on this machine.
@@ -232,13 +234,14 @@ fn node_array(job: &JobInfo, at: usize, node: &NodeInfo) -> Info {
 }
 
 fn app_array(app: &AppInfo) -> Info {
-    let infos = vec![
+    let mut infos = vec![
         Info::new(sys::PMIX_APPNUM, app.number),
         Info::new(sys::PMIX_APP_SIZE, app.size),
         Info::new(sys::PMIX_APPLDR, Value::Rank(app.leader)),
         Info::new(sys::PMIX_WDIR, path(&app.wdir)),
         Info::new(sys::PMIX_APP_ARGV, app.argv.join(" ")),
     ];
+    infos.extend(app.set.as_deref().map(|set| Info::new(sys::PMIX_PSET_NAME, set)));
     Info::new(sys::PMIX_APP_INFO_ARRAY, infos)
 }
 
@@ -293,6 +296,8 @@ fn place(job: &JobInfo, proc: &LocalProc, node: Option<&NodeInfo>) -> Vec<Info> 
         Info::new(sys::PMIX_NODE_RANK, proc.node_rank),
         Info::new(sys::PMIX_REINCARNATION, proc.reincarnation),
     ];
+    let set = job.apps.iter().find(|app| app.number == proc.app).and_then(|app| app.set.clone());
+    infos.extend(set.map(|set| Info::new(sys::PMIX_PSET_NAMES, Value::Strings(vec![set]))));
     infos.extend(proc.cpuset.as_deref().map(|cpuset| Info::new(sys::PMIX_CPUSET, cpuset)));
     if let Some(node) = node {
         infos.push(Info::new(sys::PMIX_NODEID, node.node_id));

@@ -45,4 +45,4 @@ pub use server::{Audience, Error, Notice, OutputChannel, Server, ServerConfig};
 pub use socket::wake_at;
 pub use status::Status;
 pub use upcall::{App, LogChannel, LogEntry, Published, Question, Upcall};
-pub use value::{Info, Proc, Value};
+pub use value::{Info, Proc, ProcInfo, Value};

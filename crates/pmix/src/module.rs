@@ -113,8 +113,19 @@ unsafe extern "C" fn release_blob(blob: *mut c_void) {
 }
 
 fn info_reply(inner: &Inner, callback: sys::pmix_info_cbfunc_t, data: *mut c_void) -> Completer<Vec<Info>> {
-    answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<Info>, Status>| {
-        let status = status_of(&result);
+    some_infos_reply(inner, 0, callback, data)
+}
+
+/// As [`info_reply`]; an answer with fewer than `wanted` infos is a partial success.
+fn some_infos_reply(
+    inner: &Inner,
+    wanted: usize,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
+) -> Completer<Vec<Info>> {
+    answer(inner.progress(), callback, data, move |callback, data, result: Result<Vec<Info>, Status>| {
+        let is_partial = result.as_ref().is_ok_and(|infos| infos.len() < wanted);
+        let status = if is_partial { Status::PARTIAL_SUCCESS.0 } else { status_of(&result) };
         let mut array = Box::new(InfoArray::new(&result.unwrap_or_default()));
         let (infos, len) = (array.as_mut_ptr(), array.len());
         let array = Box::into_raw(array);
@@ -341,16 +352,22 @@ unsafe extern "C" fn query(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let (proc, raw) = unsafe { (Proc::from_raw(proc), slice(queries, nqueries)) };
-    let questions = raw
+    let questions: Vec<Question> = raw
         .iter()
         .map(|query| Question {
             // SAFETY: see `client_connected`; keys are a list that a null ends.
             keys: unsafe { argv(query.keys) },
             // SAFETY: see `client_connected`.
             qualifiers: unsafe { Info::from_array(query.qualifiers, query.nqual) },
+            // SAFETY: see `client_connected`.
+            required: unsafe { Info::required_keys(query.qualifiers, query.nqual) },
         })
         .collect();
-    raise_from(proc, |inner, proc| Upcall::Query { proc, questions, reply: info_reply(inner, callback, data) })
+    let wanted = questions.iter().map(|question| question.keys.len()).sum();
+    raise_from(proc, |inner, proc| {
+        let reply = some_infos_reply(inner, wanted, callback, data);
+        Upcall::Query { proc, questions, reply }
+    })
 }
 
 /// # Safety
@@ -433,12 +450,17 @@ unsafe extern "C" fn job_control(
     data: *mut c_void,
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
-    let (proc, targets, directives) = unsafe {
-        (Proc::from_raw(proc), Proc::from_array(targets, ntargets), Info::from_array(directives, ndirectives))
+    let (proc, targets, required, directives) = unsafe {
+        (
+            Proc::from_raw(proc),
+            Proc::from_array(targets, ntargets),
+            Info::required_keys(directives, ndirectives),
+            Info::from_array(directives, ndirectives),
+        )
     };
     raise_from(proc, |inner, proc| {
         let reply = info_reply(inner, callback, data);
-        Upcall::JobControl { proc, targets, directives, reply }
+        Upcall::JobControl { proc, targets, directives, required, reply }
     })
 }
 

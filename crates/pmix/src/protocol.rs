@@ -30,6 +30,10 @@ pub enum Order {
     Register(Box<JobInfo>),
     /// Forget a job.
     Deregister(String),
+    /// Define a process set with these members, and tell local processes of it.
+    DefineSet(String, Vec<Proc>),
+    /// Delete a process set, and tell local processes of it.
+    DeleteSet(String),
     /// Get what a local process has published. Answered by [`Report::Fetched`] with the number.
     Fetch(u64, Proc),
     /// Hand output to the tool that runs its job. Answered by [`Report::Delivered`] with the number.

@@ -239,6 +239,37 @@ impl Server {
         self.inner.fail_dmodex(Status::NOT_FOUND, |proc| proc.nspace == nspace);
     }
 
+    /// Defines a process set. Processes of this node get the event `PMIX_PROCESS_SET_DEFINE`. Blocks for one round of
+    /// the library's thread.
+    ///
+    /// # Errors
+    /// When a name does not fit, or the library refuses.
+    pub fn define_set(&self, name: &str, members: &[Proc]) -> Result<(), Error> {
+        let members = members.iter().map(raw_proc).collect::<Result<Vec<_>, _>>()?;
+        let c_name = set_name(name)?;
+        // SAFETY: the library copies names and members before it returns.
+        let status = unsafe {
+            self.inner.functions.PMIx_server_define_process_set(members.as_ptr(), members.len(), c_name.as_ptr())
+        };
+        check("define_process_set", name, status)
+    }
+
+    /// Deletes a process set. Processes of this node get the event `PMIX_PROCESS_SET_DELETE`. Blocks for one round of
+    /// the library's thread.
+    ///
+    /// # Errors
+    /// When the name does not fit, or the library refuses.
+    pub fn delete_set(&self, name: &str) -> Result<(), Error> {
+        let c_name = set_name(name)?.into_raw();
+        // SAFETY: the library reads the name, which is on the heap, before it returns; it is taken back here.
+        let status = unsafe {
+            let status = self.inner.functions.PMIx_server_delete_process_set(c_name);
+            drop(CString::from_raw(c_name));
+            status
+        };
+        check("delete_process_set", name, status)
+    }
+
     /// Returns the environment by which a registered process finds this server. It names the library's own port: a
     /// process that is started with it bypasses the front door.
     ///
@@ -482,6 +513,10 @@ pub enum Audience {
 
 fn raw_proc(proc: &Proc) -> Result<sys::pmix_proc_t, Error> {
     proc.to_raw().ok_or_else(|| Error::BadName { what: "namespace", name: proc.nspace.clone() })
+}
+
+fn set_name(name: &str) -> Result<CString, Error> {
+    CString::new(name).map_err(|_| Error::BadName { what: "process set", name: name.to_owned() })
 }
 
 fn check(call: &'static str, subject: &str, status: sys::pmix_status_t) -> Result<(), Error> {

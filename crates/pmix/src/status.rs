@@ -22,6 +22,8 @@ impl Status {
     pub const NOT_FOUND: Self = Self(sys::PMIX_ERR_NOT_FOUND);
     /// The caller's own deadline passed.
     pub const TIMEOUT: Self = Self(sys::PMIX_ERR_TIMEOUT);
+    /// The job was ended by request.
+    pub const JOB_KILLED_BY_CMD: Self = Self(-183);
     /// A participant is gone.
     pub const LOST_CONNECTION: Self = Self(sys::PMIX_ERR_LOST_CONNECTION);
     /// The peer cannot be reached.

@@ -137,7 +137,7 @@ pub enum Upcall {
         proc: Proc,
         /// The questions.
         questions: Vec<Question>,
-        /// Takes one info per answer.
+        /// Takes one info per answer; fewer than all keys are a partial success.
         reply: Completer<Vec<Info>>,
     },
     /// A local process requests signals for processes, their end, ...
@@ -148,6 +148,8 @@ pub enum Upcall {
         targets: Vec<Proc>,
         /// The operations.
         directives: Vec<Info>,
+        /// The keys in `directives` that must be obeyed.
+        required: Vec<String>,
         /// Takes details, usually none.
         reply: Completer<Vec<Info>>,
     },
@@ -280,4 +282,6 @@ pub struct Question {
     pub keys: Vec<String>,
     /// The subject of the question: a namespace, a host, ...
     pub qualifiers: Vec<Info>,
+    /// The keys in `qualifiers` that must be obeyed.
+    pub required: Vec<String>,
 }

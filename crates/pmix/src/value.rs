@@ -98,6 +98,23 @@ impl Info {
     }
 }
 
+/// A process as queries describe it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcInfo {
+    /// Its name.
+    pub proc: Proc,
+    /// The host that it runs on.
+    pub hostname: String,
+    /// Its program.
+    pub executable: String,
+    /// Its process id there; 0 = it does not run yet.
+    pub pid: i32,
+    /// Its exit code; 0 while it runs.
+    pub exit_code: i32,
+    /// Its state: a `PMIX_PROC_STATE_*` number.
+    pub state: u8,
+}
+
 /// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between
 /// processes of one build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,6 +153,10 @@ pub enum Value {
     Procs(Vec<Proc>),
     /// An array of numbers, such as user ids.
     U32s(Vec<u32>),
+    /// An array of texts.
+    Strings(Vec<String>),
+    /// An array of descriptions of processes. The server only sends such values.
+    ProcInfos(Vec<ProcInfo>),
     /// A change to an environment: name, value, and the separator where there is one.
     Envar(String, String, char),
     /// A number of a type that nobody here reads, such as a state or a time: the type's number in the PMIx standard,
@@ -352,6 +373,10 @@ unsafe fn decode_array(raw: *const sys::pmix_data_array_t, depth: usize) -> Valu
             sys::PMIX_APP => Value::Apps(apps_at_depth(array.array.cast(), array.size, depth)),
             sys::PMIX_PROC => Value::Procs(Proc::from_array(array.array.cast(), array.size)),
             sys::PMIX_UINT32 => Value::U32s(slice(array.array.cast(), array.size).to_vec()),
+            sys::PMIX_STRING => {
+                let texts: &[*const std::os::raw::c_char] = slice(array.array.cast(), array.size);
+                Value::Strings(texts.iter().map(|each| text(*each)).collect())
+            }
             _ => other,
         }
     }

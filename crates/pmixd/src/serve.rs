@@ -106,6 +106,16 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
             out.say(&Report::Registered(job.nspace, done));
         }
         Order::Deregister(nspace) => server.deregister_job(&nspace),
+        Order::DefineSet(name, members) => {
+            if let Err(error) = server.define_set(&name, &members) {
+                eprintln!("ferrite-pmixd: a process set is not defined: {error}");
+            }
+        }
+        Order::DeleteSet(name) => {
+            if let Err(error) = server.delete_set(&name) {
+                eprintln!("ferrite-pmixd: a process set is not deleted: {error}");
+            }
+        }
         Order::Fetch(number, proc) => {
             server.dmodex_get(&proc, move |data| out.say(&Report::Fetched(number, data)));
         }

@@ -278,7 +278,10 @@ impl World {
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }
             | PmixEffect::JobEnd { .. }
-            | PmixEffect::Pmi1 { .. } => {}
+            | PmixEffect::Pmi1 { .. }
+            | PmixEffect::QueryReply { .. }
+            | PmixEffect::DefineSet(_)
+            | PmixEffect::DeleteSet(_) => {}
         }
     }
 

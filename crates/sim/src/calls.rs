@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
 use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId};
-use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence};
+use ferrite_wire::{Access, ControlOrder, DataCall, DataRange, DataRequest, Members, Persistence, ProcessSet};
 
 use crate::event::Event;
 use crate::pmix::{Meeting, Waiting};
@@ -33,6 +33,13 @@ impl World {
                 let keys = vec![name(*key)];
                 self.call_data(rank, proc, DataRequest::Unpublish { keys, range: None });
                 true
+            }
+            Step::Define(number) => {
+                let is_mine = self.is_chosen(rank, proc, *number as usize);
+                if is_mine {
+                    self.define(rank, proc, *number);
+                }
+                is_mine
             }
             Step::Lookup(key, waits) => {
                 let (wait, timeout) = if *waits { (1, Some(PATIENCE)) } else { (0, None) };
@@ -129,6 +136,16 @@ impl World {
         let items = vec![(name(key), Bytes::copy_from_slice(&self.next_id.to_be_bytes()))];
         let access = Access::default();
         self.call_data(rank, proc, DataRequest::Publish { items, range, persistence, access });
+    }
+
+    /// Makes the whole job a set, whose name no other job gives.
+    fn define(&mut self, rank: DaemonRank, proc: ProcId, number: u64) {
+        let set = ProcessSet { name: format!("d{number}-{}", proc.job), members: vec![(proc.job, Vec::new())] };
+        let order = Box::new(ControlOrder::DefineSet(set));
+        let token = self.ask(rank, Waiting::Call(proc));
+        self.waits(rank, proc);
+        let call = PmixCall::Control { by: Some(proc), order, token };
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
     }
 
     fn call_data(&mut self, rank: DaemonRank, proc: ProcId, request: DataRequest) {

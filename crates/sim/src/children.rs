@@ -76,7 +76,26 @@ impl Scenario {
             }
         }
         s.move_quiet_phase();
+        s.draw_sets(seed);
         s
+    }
+
+    /// Gives some jobs process sets, and lets processes define more. The draws have a generator of their own, so that
+    /// all others stay as they are.
+    fn draw_sets(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ 0x5e75_0000_0000_0001);
+        for (number, job) in self.jobs.iter_mut().enumerate() {
+            if rng.permille(500) {
+                job.spec.apps[0].set = Some(format!("j{number}"));
+            }
+        }
+        let specs = self.jobs.iter_mut().map(|job| &mut job.spec).chain(self.children.iter_mut().map(|c| &mut c.spec));
+        for app in specs.flat_map(|spec| &mut spec.apps) {
+            let init = app.argv.iter().position(|word| word == "init");
+            if let Some(at) = init.filter(|_| rng.permille(400)) {
+                app.argv.insert(at + 1, format!("define:{}", rng.between(0, 9)));
+            }
+        }
     }
 
     /// The latest times at which children may ask for nodes; each request is a change of size.

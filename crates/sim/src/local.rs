@@ -108,6 +108,7 @@ impl World {
                 | Step::Publish(..)
                 | Step::Lookup(..)
                 | Step::Unpublish(_)
+                | Step::Define(_)
                 | Step::Retire(_)),
             ) => self.call_pmix(rank, proc, &step).then_some(Stop::Blocked),
             Some(Step::Forever) => {

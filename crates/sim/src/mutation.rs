@@ -236,6 +236,12 @@ pub enum Mutation {
     KeptData,
     /// Lookups find nothing.
     NothingFound,
+    /// Daemons are not told of sets that processes define.
+    UntoldSet,
+    /// Daemons keep the sets of jobs that are over.
+    KeptSet,
+    /// The members of a set that processes define lack the last one.
+    ShortSet,
     /// The end of a push is told to the scheduler.
     ToldOfPush,
     /// A push makes a session.
@@ -351,7 +357,7 @@ impl Mutation {
     ];
 
     /// Faults that show with jobs that spawn others, connect and exchange data (`families`).
-    pub const FAMILIES: [Mutation; 17] = [
+    pub const FAMILIES: [Mutation; 20] = [
         Mutation::UnansweredSpawn,
         Mutation::SpawnAnsweredTwice,
         Mutation::ShortLivedRefused,
@@ -369,6 +375,9 @@ impl Mutation {
         Mutation::WideRange,
         Mutation::KeptData,
         Mutation::NothingFound,
+        Mutation::UntoldSet,
+        Mutation::KeptSet,
+        Mutation::ShortSet,
     ];
 
     /// Faults that show when a scheduler pushes changes (`resizes`).

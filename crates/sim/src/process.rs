@@ -50,6 +50,8 @@ pub enum Step {
     Lookup(u64, bool),
     /// `unpublish:N`
     Unpublish(u64),
+    /// `define:N`: one rank makes its job a process set.
+    Define(u64),
     /// `retire:N`: one rank ends well.
     Retire(u64),
 }
@@ -250,6 +252,7 @@ impl Step {
             "lookup" => Step::Lookup(number, false),
             "await" => Step::Lookup(number, true),
             "unpublish" => Step::Unpublish(number),
+            "define" => Step::Define(number),
             "retire" => Step::Retire(number),
             _ => return None,
         })

@@ -48,6 +48,8 @@ pub struct AppContext {
     pub exec_agent: Option<Vec<String>>,
     /// True when each process starts in a directory of its own below its daemon's session directory.
     pub session_cwd: bool,
+    /// The name of the process set of its processes (`--pset`, `PMIX_PSET_NAME`); `None` = they are in none.
+    pub set: Option<String>,
 }
 
 impl AppContext {

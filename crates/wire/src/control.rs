@@ -665,6 +665,8 @@ pub struct JobRecord {
     /// The directory of its files on the head's node, which exists while processes of that node use PMIx; its
     /// counterparts on other nodes lie in the session directories of their daemons.
     pub session_dir: String,
+    /// The process sets with processes of it, each with its number of members.
+    pub sets: Vec<(String, u32)>,
     /// The ranks that read its standard input.
     pub stdin: Option<StdinTarget>,
     /// Slots of the nodes that it may use.

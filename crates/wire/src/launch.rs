@@ -3,6 +3,8 @@
 use ferrite_types::{Device, EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank, SessionId};
 use serde::{Deserialize, Serialize};
 
+use crate::ProcessSet;
+
 /// The launch order: the data with which a daemon starts its processes of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchOrder {
@@ -27,6 +29,17 @@ pub struct LaunchOrder {
     pub exit_without_sync_ok: bool,
     /// Devices of every node according to a topology file; `None` = each daemon uses the devices that it has found.
     pub devices: Option<Vec<Device>>,
+}
+
+impl LaunchOrder {
+    /// The process sets that its programs bring along (spec L43).
+    pub fn sets(&self) -> impl Iterator<Item = ProcessSet> + '_ {
+        let named = self.spec.apps.iter().zip(0u16..).filter_map(|(app, at)| Some((app.set.as_ref()?, at)));
+        named.map(|(name, at)| {
+            let ranks = self.map.ranks().filter(|(_, place)| place.app == at).map(|(rank, _)| rank);
+            ProcessSet { name: name.clone(), members: vec![(self.job, ranks.collect())] }
+        })
+    }
 }
 
 /// The failure to start a process.

@@ -13,7 +13,9 @@ mod handshake;
 mod iof;
 mod launch;
 mod message;
+mod process_set;
 mod published;
+mod query;
 mod relayed;
 pub mod remote;
 mod resize;
@@ -26,7 +28,9 @@ pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble
 pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 pub use message::{DaemonMessage, HeadMessage, Message, TreeMessage};
+pub use process_set::{MAX_SET_NAME, ProcessSet, bad_set_name};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
+pub use query::{ControlOrder, Fact, JobFact, Subject};
 pub use relayed::{ClientWord, Served};
 pub use resize::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome,

@@ -5,9 +5,9 @@ use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank, RankS
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, DaemonReport, DataCall, Found, LaunchFailure,
-    LaunchOrder, Order, Part, ProcEnd, ProcFailure, Resize, ResizeRequest, StartError, StdinDest, Stream, TimeWarning,
-    Wireup, control,
+    ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, Fact,
+    Found, LaunchFailure, LaunchOrder, Order, Part, ProcEnd, ProcFailure, ProcessSet, Resize, ResizeRequest,
+    StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
 };
 
 /// The payload of a frame.
@@ -164,6 +164,22 @@ pub enum HeadMessage {
         id: u64,
         /// The process and its request.
         call: Box<DataCall>,
+    },
+    /// From a daemon: a process or a tool gives an order for processes (`PMIx_Job_control`).
+    Control {
+        /// The number of the question, unique at the daemon; the reply repeats it.
+        id: u64,
+        /// The process that gives it; `None` = a tool does.
+        by: Option<ProcId>,
+        /// The order.
+        order: Box<ControlOrder>,
+    },
+    /// From a daemon: a process or a tool asks about the DVM (`PMIx_Query_info`).
+    Query {
+        /// The number of the question, unique at the daemon; the reply repeats it.
+        id: u64,
+        /// The subjects.
+        about: Vec<Subject>,
     },
     /// From the daemon of a relayed client: a message about the client's connection.
     Client {
@@ -329,6 +345,24 @@ pub enum DaemonMessage {
         /// The values that a lookup has found, or a PMIx status.
         result: Result<Vec<Found>, PmixStatus>,
     },
+    /// Head to the daemon of the process or tool that gave the order for processes.
+    ControlReply {
+        /// The number from the request.
+        id: u64,
+        /// A PMIx status (negative).
+        result: Result<(), PmixStatus>,
+    },
+    /// Head to the daemon of the process or tool that asked about the DVM.
+    QueryReply {
+        /// The number from the request.
+        id: u64,
+        /// The answers, one for each subject.
+        facts: Vec<Fact>,
+    },
+    /// Head to the daemons that know a job with members: a process set was defined after the launch of the job.
+    DefineSet(Box<ProcessSet>),
+    /// Head to the daemons that know the process set: it is over.
+    DeleteSet(String),
     /// To the daemon of a relayed client: a message about the client's connection.
     Client {
         /// The client's number, unique at its daemon.
@@ -422,6 +456,8 @@ impl HeadMessage {
             HeadMessage::SpawnRequest { .. } => "spawn-request",
             HeadMessage::BadSpawn { .. } => "bad-spawn",
             HeadMessage::DataRequest { .. } => "data-request",
+            HeadMessage::Control { .. } => "control",
+            HeadMessage::Query { .. } => "query",
             HeadMessage::Client { .. } => "client",
         }
     }
@@ -464,6 +500,10 @@ impl DaemonMessage {
             DaemonMessage::ModexReply { .. } => "modex-reply",
             DaemonMessage::SpawnReply { .. } => "spawn-reply",
             DaemonMessage::DataReply { .. } => "data-reply",
+            DaemonMessage::ControlReply { .. } => "control-reply",
+            DaemonMessage::QueryReply { .. } => "query-reply",
+            DaemonMessage::DefineSet(_) => "define-set",
+            DaemonMessage::DeleteSet(_) => "delete-set",
             DaemonMessage::Client { .. } => "client",
         }
     }

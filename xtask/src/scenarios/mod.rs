@@ -24,6 +24,7 @@ mod objects;
 mod output;
 mod parameters;
 mod policies;
+mod psets;
 mod push;
 mod relayed;
 mod relayed_tools;
@@ -121,6 +122,7 @@ fn all() -> Vec<Scenario> {
     all.extend(dvm::all());
     all.extend(relayed::all());
     all.extend(relayed_tools::all());
+    all.extend(psets::all());
     all.extend(push::all());
     all.extend(elastic_pmix::all());
     all.extend(sessions::all());

@@ -4,6 +4,7 @@
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, StdinTarget};
+use ferrite_wire::bad_set_name;
 use ferrite_wire::control::SessionChoice;
 
 use super::env::root_by_environment;
@@ -135,6 +136,7 @@ impl Job {
             app_prefix,
             app_pmix_prefix,
             no_app_prefix,
+            pset,
         } = app;
         let prefixes = Prefixes::of(app_prefix, app_pmix_prefix, no_app_prefix, environment)?;
         if set_cwd_to_session_dir && wdir.is_some() {
@@ -159,9 +161,21 @@ impl Job {
             env,
             exec_agent: exec_agent.map(|agent| words_of("--exec-agent", &agent)).transpose()?,
             session_cwd: set_cwd_to_session_dir,
+            set: pset.map(|name| self.set_name(name)).transpose()?,
             ..AppContext::default()
         });
         Ok(())
+    }
+
+    fn set_name(&self, name: String) -> Result<String, UsageError> {
+        let next = "Give a name without spaces and commas, unique in the DVM.";
+        if let Some(why) = bad_set_name(&name) {
+            return Err(UsageError::value("--pset", format!("{name:?}: {why}"), next));
+        }
+        if self.apps.iter().any(|app| app.set.as_ref() == Some(&name)) {
+            return Err(UsageError::value("--pset", format!("two programs of the job have the set {name:?}"), next));
+        }
+        Ok(name)
     }
 
     fn note_rewritten(&mut self, rewritten: Vec<(String, String)>) {

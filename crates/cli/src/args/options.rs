@@ -129,6 +129,9 @@ pub(crate) struct AppOptions {
     /// environment PMIX_APP_NO_PREFIX
     #[arg(long)]
     pub(crate) no_app_prefix: bool,
+    /// Name of a process set, unique in the DVM, that the processes of this program make up; it ends with the job
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pset: Option<String>,
 }
 
 /// Where processes go.

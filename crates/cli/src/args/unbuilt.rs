@@ -19,7 +19,6 @@ const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "tv"], NO_DEBUGGER),
     (&["xterm"], "Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err."),
-    (&["pset"], "Remove it: process sets come with a later version."),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
     (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),

@@ -47,6 +47,9 @@ pub(super) fn render(detail: &JobDetail, moment: &Moment) -> String {
     say("Started by", started_by(record));
     say("Bookmark", or_none(Some(plain(&record.bookmark)).filter(|node| !node.is_empty())));
     say("Counts", counts(record));
+    if !record.sets.is_empty() {
+        say("Sets", sets(record));
+    }
     if let Some(ending) = job.ending {
         say("Ending", ending.name().to_owned());
     }
@@ -76,6 +79,13 @@ fn command(app: &AppRecord) -> String {
 
 fn processes_in_words(processes: u32) -> String {
     count(processes.into(), "process", "processes")
+}
+
+/// The process sets with processes of the job.
+fn sets(record: &JobRecord) -> String {
+    let set =
+        |(name, size): &(String, u32)| format!("{} ({})", plain(name), count((*size).into(), "process", "processes"));
+    record.sets.iter().map(set).collect::<Vec<_>>().join(", ")
 }
 
 fn started_by(record: &JobRecord) -> String {

@@ -268,6 +268,7 @@ pub(crate) struct Detail {
     children: Vec<u32>,
     apps: Vec<App>,
     session_dir: Option<String>,
+    process_sets: Vec<Set>,
     stdin_target: Option<String>,
     total_slots: u32,
     bookmark: Option<String>,
@@ -292,6 +293,7 @@ impl Detail {
             children: record.children.iter().map(|job| job.0).collect(),
             apps: record.apps.iter().map(App::of).collect(),
             session_dir: text(&record.session_dir),
+            process_sets: record.sets.iter().map(|(name, size)| Set { name: name.clone(), members: *size }).collect(),
             stdin_target: record.stdin.map(stdin_target),
             total_slots: record.slots,
             bookmark: text(&record.bookmark),
@@ -317,6 +319,13 @@ struct App {
     arguments: Vec<String>,
     arguments_left_out: u32,
     directory: Option<String>,
+}
+
+/// A process set with processes of a job.
+#[derive(Serialize)]
+struct Set {
+    name: String,
+    members: u32,
 }
 
 impl App {

@@ -188,6 +188,7 @@ fn record() -> JobRecord {
         children: vec![JobId(43)],
         apps: vec![solver()],
         session_dir: "/tmp/prte.4711.0123456789ab/41".to_owned(),
+        sets: vec![("atmosphere".to_owned(), 8)],
         stdin: Some(StdinTarget::Rank(Rank(0))),
         slots: 12,
         bookmark: "n1".to_owned(),

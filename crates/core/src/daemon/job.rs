@@ -78,6 +78,7 @@ impl Daemon {
         };
         let registration = Arc::new(registration);
         cx.effect(Effect::Pmix(PmixEffect::Register(registration.clone())));
+        self.define_sets_of(&order, cx);
         let local: Vec<(Rank, Placement)> = order.map.on_daemon(self.me).map(|(rank, p)| (rank, p.clone())).collect();
         let job = LocalJob {
             procs: local.iter().map(|(rank, _)| (*rank, LocalProc::new(reads_stdin(&order, *rank)))).collect(),

@@ -18,6 +18,7 @@ mod proc;
 mod questions;
 mod resize;
 mod sessions;
+mod sets;
 mod settings;
 mod stacks;
 
@@ -61,6 +62,7 @@ pub(crate) struct Daemon {
     lifeline: Lifeline,
     child_calls: ChildCalls,
     resizes: resize::Resizes,
+    sets: sets::Sets,
     session_orders: sessions::SessionOrders,
     /// The announcement for clients of this node, until they are admitted.
     served: Option<Served>,
@@ -99,6 +101,7 @@ impl Daemon {
             child_calls: ChildCalls::by(settings.silence),
             output_limit: settings.output_limit,
             resizes: resize::Resizes::default(),
+            sets: sets::Sets::default(),
             session_orders: sessions::SessionOrders::default(),
             served: None,
             relays: Relays::of(me),
@@ -150,6 +153,10 @@ impl Daemon {
             DaemonMessage::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
             DaemonMessage::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
             DaemonMessage::DataReply { id, result } => self.on_data_reply(id, result, cx),
+            DaemonMessage::ControlReply { id, result } => self.on_control_reply(id, result, cx),
+            DaemonMessage::QueryReply { id, facts } => self.on_query_reply(id, facts, cx),
+            DaemonMessage::DefineSet(set) => self.on_define_set(*set, cx),
+            DaemonMessage::DeleteSet(name) => self.on_delete_set(name, cx),
             DaemonMessage::Client { number, word } => self.on_client_word(number, word, cx),
         }
     }
@@ -183,6 +190,8 @@ impl Daemon {
                 cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
             }
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
+            PmixCall::Control { by, order, token } => self.on_control(by, order, token, cx),
+            PmixCall::Query { about, token } => self.on_query(about, token, cx),
             PmixCall::Session { order, token } => self.on_session_order(order, token, cx),
             PmixCall::Fence { members, data, token } => {
                 self.on_collective(CollectiveKind::PmixFence, members, data, token, cx);

@@ -1,11 +1,11 @@
-//! Questions of local processes to the head: to start a job, to publish data or to look it up. The head answers each
-//! question once; a job that goes does not wait for answers.
+//! Questions of local processes to the head: to start a job, to publish data or to look it up, about the DVM. The head
+//! answers each question once; a job that goes does not wait for answers.
 
 use std::collections::BTreeMap;
 
 use ferrite_types::{JobId, PmixStatus, ProcId};
 use ferrite_wire::control::Submission;
-use ferrite_wire::{DataCall, DataRequest, Found, HeadMessage, Persistence};
+use ferrite_wire::{DataCall, DataRequest, Fact, Found, HeadMessage, Persistence, Subject};
 
 use super::Daemon;
 use super::pmi1::Pmi1Question;
@@ -30,13 +30,13 @@ pub(super) enum Asker {
 }
 
 impl Questions {
-    fn keep(&mut self, job: JobId, asker: Asker) -> u64 {
+    pub(super) fn keep(&mut self, job: JobId, asker: Asker) -> u64 {
         self.next += 1;
         self.open.insert(self.next, (job, asker));
         self.next
     }
 
-    fn take(&mut self, id: u64) -> Option<Asker> {
+    pub(super) fn take(&mut self, id: u64) -> Option<Asker> {
         self.open.remove(&id).map(|(_, asker)| asker)
     }
 }
@@ -70,6 +70,18 @@ impl Daemon {
             Some(Asker::Pmix(token)) => cx.effect(Effect::Pmix(PmixEffect::DataReply { token, result })),
             Some(Asker::Pmi1(proc, question)) => self.on_pmi1_answer(proc, question, result, cx),
             None => {}
+        }
+    }
+
+    /// Asks the head about the DVM. libpmix 4.2 does not say who asks.
+    pub(super) fn on_query(&mut self, about: Vec<Subject>, token: PmixToken, cx: &mut Cx) {
+        let id = self.questions.keep(JobId::DAEMONS, Asker::Pmix(token));
+        cx.send_head(HeadMessage::Query { id, about });
+    }
+
+    pub(super) fn on_query_reply(&mut self, id: u64, facts: Vec<Fact>, cx: &mut Cx) {
+        if let Some(Asker::Pmix(token)) = self.questions.take(id) {
+            cx.effect(Effect::Pmix(PmixEffect::QueryReply { token, facts }));
         }
     }
 

@@ -167,6 +167,8 @@ impl Head {
             HeadMessage::BadSpawn { parent, reason } => self.on_bad_spawn(parent, &reason, cx),
             HeadMessage::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
             HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
+            HeadMessage::Control { id, by, order } => self.on_control(origin, id, by, *order, cx),
+            HeadMessage::Query { id, about } => self.on_query(origin, id, &about, cx),
             HeadMessage::Client { number, word } => self.clients.on_word(origin, number, word, cx),
         }
         self.finish(cx);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
-use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
+use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
-use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
+use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
 
-use super::{allocate, published, session_control, spawn};
+use super::{allocate, control, published, query, session_control, spawn};
 use crate::Inbox;
 
 /// The jobs whose processes may call, by namespace.
@@ -26,6 +26,7 @@ pub(super) struct Known {
 /// Calls that wait for the machine's reply.
 pub(super) struct Calls {
     inbox: Inbox,
+    dvm: String,
     next: u64,
     waiting: BTreeMap<PmixToken, (JobId, Reply)>,
 }
@@ -37,6 +38,7 @@ enum Reply {
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
+    Told { questions: Vec<Question>, about: Vec<Subject>, reply: Completer<Vec<Info>> },
 }
 
 impl Reply {
@@ -45,7 +47,7 @@ impl Reply {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
-            Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) => {
+            Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) | Reply::Told { .. } => {
                 self.fail(result.err().map_or(Status::ERROR, |status| Status(status.0)))
             }
         }
@@ -57,14 +59,14 @@ impl Reply {
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
-            Reply::Allocation(reply) | Reply::Ordered(reply) => reply.complete(Err(status)),
+            Reply::Allocation(reply) | Reply::Ordered(reply) | Reply::Told { reply, .. } => reply.complete(Err(status)),
         }
     }
 }
 
 impl Calls {
-    pub(super) fn new(inbox: Inbox) -> Calls {
-        Calls { inbox, next: 0, waiting: BTreeMap::new() }
+    pub(super) fn new(inbox: Inbox, dvm: &str) -> Calls {
+        Calls { inbox, dvm: dvm.to_owned(), next: 0, waiting: BTreeMap::new() }
     }
 
     /// Passes a call on, or refuses it.
@@ -168,8 +170,19 @@ impl Calls {
             },
             Upcall::Log { reply, .. } | Upcall::PushStdin { reply, .. } => reply.refuse(),
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
-            Upcall::Query { reply, .. } => reply.refuse(),
-            Upcall::JobControl { reply, .. } => reply.refuse(),
+            // libpmix 4.2 names itself as the one that asks.
+            Upcall::Query { questions, reply, .. } => {
+                let about = query::subjects(&questions, &self.dvm);
+                let token = self.keep(JobId::DAEMONS, Reply::Told { questions, about: about.clone(), reply });
+                self.pass(PmixCall::Query { about, token });
+            }
+            Upcall::JobControl { proc, targets, directives, required, reply } => match known(&proc, names) {
+                Ok(by) => {
+                    let order = control::order(Some(by.job), &targets, &directives, &required, &self.dvm);
+                    self.control(Some(by), order, reply);
+                }
+                Err(status) => reply.complete(Err(status)),
+            },
             Upcall::Event { code: Status::READY_FOR_DEBUG, source, .. } => {
                 if let Some(proc) = find(&source, names) {
                     self.pass(PmixCall::ReadyForDebug(proc));
@@ -200,6 +213,36 @@ impl Calls {
                 self.pass(PmixCall::Session { order, token });
             }
             Err(refusal) => reply.complete(Err(refusal.told(asker))),
+        }
+    }
+
+    /// Passes an order for processes on, or refuses it. `None` = a tool gives it.
+    pub(super) fn control(
+        &mut self,
+        by: Option<ProcId>,
+        order: Result<ControlOrder, control::Refusal>,
+        reply: Completer<Vec<Info>>,
+    ) {
+        match order {
+            Ok(order) => {
+                let token = self.keep(by.map_or(JobId::DAEMONS, |by| by.job), Reply::Ordered(reply));
+                self.pass(PmixCall::Control { by, order: Box::new(order), token });
+            }
+            Err(refusal) => {
+                tracing::warn!(cause = %refusal, "an order for processes is refused");
+                reply.complete(Err(refusal.status));
+            }
+        }
+    }
+
+    /// Delivers the head's answers to a query.
+    pub(super) fn reply_query(&mut self, token: PmixToken, place: &query::Place<'_>, facts: &[Fact]) {
+        match self.waiting.remove(&token) {
+            Some((_, Reply::Told { questions, about, reply })) => {
+                reply.complete(query::answers(place, &questions, &about, facts));
+            }
+            Some((_, reply)) => reply.fail(Status::ERROR),
+            None => {}
         }
     }
 
@@ -418,7 +461,7 @@ mod tests {
     fn world() -> (Calls, UnboundedReceiver<Input>, Names) {
         let (inbox, inputs) = unbounded_channel();
         let known = Known { job: JobId(1), size: 4 };
-        (Calls::new(inbox), inputs, [("d@1".to_owned(), known)].into())
+        (Calls::new(inbox, "d"), inputs, [("d@1".to_owned(), known)].into())
     }
     fn completer<T: Send + 'static>() -> (Completer<T>, Receiver<Result<T, Status>>) {
         let (tx, rx) = channel();

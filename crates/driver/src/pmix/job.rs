@@ -87,6 +87,7 @@ fn apps(order: &LaunchOrder) -> Vec<AppInfo> {
         leader: 0,
         wdir: PathBuf::from(app.wdir.as_ref().unwrap_or(&app.submit_dir)),
         argv: app.argv.clone(),
+        set: app.set.clone(),
     };
     let mut apps: Vec<AppInfo> = order.spec.apps.iter().enumerate().map(app).collect();
     for (rank, placement) in order.map.ranks() {

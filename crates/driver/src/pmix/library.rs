@@ -142,6 +142,14 @@ impl Library {
         self.order(Order::Deregister(nspace));
     }
 
+    pub(super) fn define_set(&self, name: String, members: Vec<Proc>) {
+        self.order(Order::DefineSet(name, members));
+    }
+
+    pub(super) fn delete_set(&self, name: String) {
+        self.order(Order::DeleteSet(name));
+    }
+
     /// Waits until the library runs and knows this job, or, without a job, until it runs.
     ///
     /// # Errors

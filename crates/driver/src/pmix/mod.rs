@@ -12,6 +12,7 @@ mod admission;
 mod allocate;
 mod caller;
 mod calls;
+mod control;
 mod door;
 mod events;
 mod hint;
@@ -21,6 +22,7 @@ mod locality;
 mod placing;
 mod pmi1;
 mod published;
+mod query;
 mod rendezvous;
 mod session_control;
 mod spawn;
@@ -36,11 +38,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, Registration, RequestId};
+use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
 use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
 use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, Topology};
-use ferrite_wire::{ProcFailure, Resize, TimeWarning};
+use ferrite_wire::{Fact, ProcFailure, ProcessSet, Resize, TimeWarning};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
@@ -100,6 +102,10 @@ struct Shared {
     machine: Machine,
     jobs: RefCell<BTreeMap<JobId, Job>>,
     names: RefCell<Names>,
+    /// The process sets that are known here.
+    sets: RefCell<BTreeMap<String, Vec<Proc>>>,
+    /// The address by which tools find this daemon, once they are admitted.
+    uri: OnceCell<String>,
     hints: RefCell<Hints>,
     calls: RefCell<Calls>,
     /// PMIx tools, once they are admitted.
@@ -137,8 +143,10 @@ impl PmixBridge {
             machine: Machine { topology: topology.clone(), memory: job::physical_memory(), keep_fqdn },
             jobs: RefCell::default(),
             names: RefCell::default(),
+            sets: RefCell::default(),
+            uri: OnceCell::new(),
             hints: RefCell::default(),
-            calls: RefCell::new(Calls::new(inbox.clone())),
+            calls: RefCell::new(Calls::new(inbox.clone(), dvm)),
             tools: tools.map_or_else(OnceCell::new, OnceCell::from),
             size_events: SizeEvents::of(size_events),
             runner,
@@ -175,6 +183,7 @@ impl PmixBridge {
         let Shared { dvm, daemon, hostname, .. } = &*self.shared;
         let place = Place { dvm, daemon: *daemon, hostname, endpoint: &endpoint, pid };
         place.publish(dir)?;
+        let _ = self.shared.uri.set(format!("{}.{daemon};{endpoint}", self.shared.server().nspace));
         let file = if system { Some(place.publish_system()?) } else { None };
         Ok((endpoint, file))
     }
@@ -196,6 +205,9 @@ impl PmixBridge {
                 let nspace = |proc: ProcId| proc.job.nspace(&self.shared.dvm);
                 self.shared.calls.borrow_mut().reply_data(token, result, nspace);
             }
+            PmixEffect::QueryReply { token, facts } => self.shared.reply_query(token, &facts),
+            PmixEffect::DefineSet(set) => self.shared.define_set(&set),
+            PmixEffect::DeleteSet(name) => self.shared.delete_set(name),
             PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
             PmixEffect::Notify { job, failed } => self.shared.notify(job, &failed),
             PmixEffect::ReplyResize { token, resize } => {
@@ -297,6 +309,31 @@ impl Shared {
         if let Some(library) = self.running() {
             library.deregister(nspace);
         }
+    }
+
+    fn define_set(&self, set: &ProcessSet) {
+        let members = query::members(set, &self.dvm);
+        if let Some(library) = self.running() {
+            library.define_set(set.name.clone(), members.clone());
+        }
+        self.sets.borrow_mut().insert(set.name.clone(), members);
+    }
+
+    fn delete_set(&self, name: String) {
+        self.sets.borrow_mut().remove(&name);
+        if let Some(library) = self.running() {
+            library.delete_set(name);
+        }
+    }
+
+    fn reply_query(&self, token: PmixToken, facts: &[Fact]) {
+        let place = query::Place {
+            dvm: &self.dvm,
+            hostname: &self.hostname,
+            uri: self.uri.get().cloned(),
+            memory: &resident_memory,
+        };
+        self.calls.borrow_mut().reply_query(token, &place, facts);
     }
 
     fn notify(&self, id: JobId, failed: &[ProcFailure]) {
@@ -405,6 +442,9 @@ impl Shared {
         match self.start(events) {
             Ok(library) => {
                 self.jobs.borrow().values().for_each(|job| self.present(&library, job));
+                for (name, members) in &*self.sets.borrow() {
+                    library.define_set(name.clone(), members.clone());
+                }
                 *self.library.borrow_mut() = Some(library.clone());
                 spawn_local(self.clone().listen(happened));
                 Some(library)
@@ -442,6 +482,13 @@ impl Shared {
                 {
                     let order = session_control::order(session, &directives, &required);
                     self.calls.borrow_mut().order(JobId::DAEMONS, &proc, order, reply);
+                }
+                Event::Upcall(Upcall::JobControl { proc, targets, directives, required, reply })
+                    if control::defines_set(&directives)
+                        && self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
+                {
+                    let order = control::order(None, &targets, &directives, &required, &self.dvm);
+                    self.calls.borrow_mut().control(None, order, reply);
                 }
                 Event::Upcall(upcall) => {
                     let rest = match (self.tools.get(), self.running()) {
@@ -514,6 +561,15 @@ impl Shared {
             spawned: job.registration.order.spec.pmi1.is_some(),
         })
     }
+}
+
+/// Reads the memory that a process uses, in bytes; 0 stands for this process.
+fn resident_memory(pid: u32) -> Option<u64> {
+    let who = if pid == 0 { "self".to_owned() } else { pid.to_string() };
+    let text = std::fs::read_to_string(format!("/proc/{who}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kilobytes.checked_mul(1024)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use ferrite_pmix::{App, Info, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, SessionId, StdinTarget};
+use ferrite_wire::bad_set_name;
 use ferrite_wire::control::{SessionChoice, Submission};
 use thiserror::Error;
 
@@ -100,7 +101,26 @@ const OF_JOB: [&CStr; 32] = [
 ];
 
 /// Keys of an app alone.
-const OF_APP: [&CStr; 3] = [sys::PMIX_HOST, sys::PMIX_HOSTFILE, sys::PMIX_WDIR];
+const OF_APP: [&CStr; 4] = [sys::PMIX_HOST, sys::PMIX_HOSTFILE, sys::PMIX_WDIR, sys::PMIX_PSET_NAME];
+
+/// Keys that say who spawns, and ask for nothing.
+const OF_THE_CALLER: [&CStr; 9] = [
+    sys::PMIX_REQUESTOR_IS_TOOL,
+    sys::PMIX_REQUESTOR_IS_CLIENT,
+    sys::PMIX_PARENT_ID,
+    sys::PMIX_USERID,
+    sys::PMIX_GRPID,
+    sys::PMIX_CMD_LINE,
+    sys::PMIX_SPAWN_TOOL,
+    sys::PMIX_NSPACE,
+    sys::PMIX_RANK,
+];
+
+/// Returns the keys of spawn requests that have an effect.
+pub(super) fn supported() -> impl Iterator<Item = &'static CStr> {
+    let asks = |key: &&CStr| !OF_THE_CALLER.contains(key) && *key != sys::PMIX_HOSTFILE;
+    OF_JOB.into_iter().chain(OF_BOTH).chain(OF_APP).filter(asks)
+}
 
 /// Translates a spawn with required keys: an unknown one of these is an error.
 ///
@@ -126,6 +146,9 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     let mut spec = JobSpec::new(apps.iter().map(|app| app_context(app, dir)).collect::<Result<_, _>>()?);
     for info in info {
         apply(info, &mut spec)?;
+    }
+    if let Some(info) = info.iter().find(|info| info.is(sys::PMIX_PSET_NAME)) {
+        return Err(Refused::Malformed(format!("{}: a process set is of one program: give it with the app", info.key)));
     }
     placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
@@ -186,6 +209,11 @@ fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
             context.hosts = HostSelection { hosts: hosts.refs(), ..context.hosts };
         } else if info.is(sys::PMIX_WDIR) {
             context.wdir = Some(text.to_owned());
+        } else if info.is(sys::PMIX_PSET_NAME) {
+            if let Some(why) = bad_set_name(text) {
+                return Err(format!("{}: {text:?}: {why}", info.key));
+            }
+            context.set = Some(text.to_owned());
         } else if info.is(sys::PMIX_HOSTFILE) {
             return Err("a hostfile: name the hosts themselves".to_owned());
         } else {

@@ -17,7 +17,7 @@ use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
-use super::{allocate, spawn};
+use super::{allocate, control, spawn};
 use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
 
@@ -84,7 +84,7 @@ impl Tools {
                 self.spawn(proc, spawn::wish(&info, &required, &apps, "/"), reply, library);
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
-            Upcall::JobControl { proc, targets, directives, reply } if self.tools.contains_key(&proc) => {
+            Upcall::JobControl { proc, targets, directives, reply, .. } if self.tools.contains_key(&proc) => {
                 self.control(&proc, &targets, &directives, reply);
             }
             Upcall::Allocate { proc, directive, info, required, reply } if self.tools.contains_key(&proc) => {
@@ -177,7 +177,7 @@ impl Tools {
     fn control(&self, tool: &Proc, targets: &[Proc], directives: &[Info], reply: Completer<Vec<Info>>) {
         let job = match targets {
             [] => None,
-            [first, ..] => match self.job_of(&first.nspace) {
+            [first, ..] => match control::job_of(&first.nspace, &self.dvm) {
                 Some(job) => Some(job),
                 None => return reply.complete(Err(Status::NOT_FOUND)),
             },
@@ -249,11 +249,6 @@ impl Tools {
     /// Returns the tool that wants a warning before the time of this request's session is over.
     pub(super) fn to_be_warned(&self, request: RequestId) -> Option<Proc> {
         self.warned.borrow().get(&request).cloned()
-    }
-
-    fn job_of(&self, nspace: &str) -> Option<JobId> {
-        let number = nspace.strip_prefix(&self.dvm)?.strip_prefix('@')?;
-        number.parse().ok().filter(|number| *number > 0).map(JobId)
     }
 
     /// Forgets all tools, because the library is gone.

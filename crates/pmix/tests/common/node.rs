@@ -105,7 +105,7 @@ impl Plan {
             nsdir: self.dir.clone(),
             nodes: (0..self.nodes).map(node).chain(self.far_away()).collect(),
             local_node: Some(self.node as usize),
-            apps: vec![AppInfo { number: 0, size: self.size, leader: 0, wdir, argv }],
+            apps: vec![AppInfo { number: 0, size: self.size, leader: 0, wdir, argv, set: None }],
             local: self.ranks_of(self.node).enumerate().map(local).collect(),
             // SAFETY: both only read the process's own ids.
             uid: unsafe { libc::getuid() },

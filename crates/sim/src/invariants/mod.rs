@@ -36,6 +36,7 @@ mod patience;
 mod pmix;
 mod pmix_fence;
 mod proc_states;
+mod process_sets;
 mod pushed;
 mod quiet_phase;
 mod quiet_tree;
@@ -248,7 +249,8 @@ impl Referee {
 
     /// Adds the guarantees about jobs that spawn, connect and exchange data.
     fn know_families(&mut self, scenario: &Scenario) {
-        let more: [Box<dyn Invariant>; 4] = [
+        let more: [Box<dyn Invariant>; 5] = [
+            Box::new(process_sets::ProcessSets::default()),
             Box::new(meetings::Meetings::new(scenario)),
             Box::new(spawns::Spawns::new(scenario)),
             Box::new(bonds::Bonds::new(scenario)),

@@ -25,7 +25,9 @@ impl Invariant for PmixAnswers {
                     PmixCall::Fence { token, members, .. }
                     | PmixCall::Connect { token, members }
                     | PmixCall::Disconnect { token, members } => (token, members.job),
-                    PmixCall::Spawn { token, proc, .. } => (token, proc.job),
+                    PmixCall::Spawn { token, proc, .. } | PmixCall::Control { token, by: Some(proc), .. } => {
+                        (token, proc.job)
+                    }
                     PmixCall::Data { token, call } => (token, call.proc.job),
                     PmixCall::Abort { token, proc, .. } | PmixCall::Modex { token, proc } => (token, proc.job),
                     _ => return Ok(()),

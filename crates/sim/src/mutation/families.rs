@@ -87,6 +87,27 @@ impl FamilyMutations {
                     _ => None,
                 });
             }),
+            Mutation::UntoldSet | Mutation::KeptSet if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
+                // Another message takes its place, as above.
+                replace(frame, |message| match (mutation, message) {
+                    (Mutation::UntoldSet, Message::Daemon(DaemonMessage::DefineSet(_)))
+                    | (Mutation::KeptSet, Message::Daemon(DaemonMessage::DeleteSet(_))) => {
+                        Some(Message::from(DaemonMessage::Adopt(Vec::new())))
+                    }
+                    _ => None,
+                });
+            }),
+            Mutation::ShortSet if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
+                replace(frame, |message| match message {
+                    Message::Daemon(DaemonMessage::DefineSet(mut set)) => {
+                        for (_, ranks) in &mut set.members {
+                            ranks.pop();
+                        }
+                        Some(Message::Daemon(DaemonMessage::DefineSet(set)))
+                    }
+                    _ => None,
+                });
+            }),
             Mutation::ChildEndsTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
             Mutation::ChildEndUntold => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
             Mutation::NothingFound => wanted.iter_mut().for_each(|effect| {

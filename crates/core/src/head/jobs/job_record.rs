@@ -28,6 +28,7 @@ impl Head {
             children: self.jobs.iter().filter(is_child).map(|child| child.id).collect(),
             apps,
             session_dir: format!("{}/{}", self.config.session_dir, job.id),
+            sets: self.sets_of(job.id),
             stdin: Some(job.spec.stdin),
             slots: self.slots_for(job),
             bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),

@@ -102,14 +102,27 @@ impl Head {
         };
         match refusal {
             Some(status) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(status) }),
-            None => match self.allocate_job(&submission, Some(parent.job), cx) {
+            None => match self.admit_spawn(parent, &submission, cx) {
                 Ok(allocation) => {
                     let birth = Birth::Awaited { parent, asker: (daemon, id) };
                     self.dispatch_spawned(birth, parent, submission, allocation, cx);
                 }
-                Err(reason) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(reason.status) }),
+                Err(status) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(status) }),
             },
         }
+    }
+
+    fn admit_spawn(
+        &mut self,
+        parent: ProcId,
+        submission: &Submission,
+        cx: &mut Cx,
+    ) -> Result<JobAllocation, PmixStatus> {
+        if let Err(refusal) = self.check_sets(&submission.spec) {
+            self.on_bad_spawn(parent, refusal.cause.trim_end_matches('.'), cx);
+            return Err(refusal.status);
+        }
+        self.allocate_job(submission, Some(parent.job), cx).map_err(|reason| reason.status)
     }
 
     /// Tells the submitter why a daemon has refused a spawn; the process that asked deals with the refusal.
@@ -363,6 +376,7 @@ impl Head {
         if let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) {
             launch.known_at.insert_all(&strangers);
         }
+        self.introduce_sets(id, &strangers, cx);
     }
 
     /// The order by which daemons learn of a job, with its session (spec S35).

@@ -107,6 +107,9 @@ impl Head {
 
     pub(super) fn dispatch_job(&mut self, request: RequestId, mut submission: Submission, cx: &mut Cx) {
         placement_defaults::from_params(&mut submission.spec, &self.params);
+        if let Err(refusal) = self.check_sets(&submission.spec) {
+            return refuse(request, refusal.status, refusal.cause, cx);
+        }
         let JobAllocation { session, grows } = match self.allocate_job(&submission, None, cx) {
             Ok(allocation) => allocation,
             Err(reason) => return refuse(request, reason.status, reason.cause, cx),
@@ -127,6 +130,9 @@ impl Head {
     /// Starts a job without a submitter in a session.
     pub(in crate::head) fn dispatch_in_session(&mut self, session: SessionId, mut submission: Submission, cx: &mut Cx) {
         placement_defaults::from_params(&mut submission.spec, &self.params);
+        if let Err(refusal) = self.check_sets(&submission.spec) {
+            return cx.notice(format!("The first job of session {session} is refused.\n{}", refusal.cause));
+        }
         let id = self.jobs.number();
         self.add_job(Job { session, ..Job::new(id, None, submission) }, cx);
     }
@@ -135,6 +141,7 @@ impl Head {
     pub(super) fn add_job(&mut self, job: Job, cx: &mut Cx) {
         let id = job.id;
         self.counters.count(Counted::Submitted);
+        self.reserve_sets(id, &job.spec);
         self.jobs.known.insert(id, job);
         self.activate(id, JobState::Init, cx);
     }
@@ -169,6 +176,7 @@ impl Head {
         let job = self.jobs.at(id);
         // The environment for all jobs of the DVM comes first, so that the job's own wins.
         let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
+        self.launch_sets(&order, &audience);
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
 
@@ -283,6 +291,7 @@ impl Head {
         }
         self.jobs.connections.forget(id);
         self.pmix.forget_job(id, cx);
+        self.end_sets(id, cx);
         self.release_slots(&job, cx);
         if let Some(launch) = job.launch() {
             cx.multicast(Dest::Many(self.pool.reachable(&launch.known_at)), DaemonMessage::Forget(id));

@@ -1,12 +1,16 @@
-//! Services for processes by PMIx: collectives and the data server.
+//! Services for processes by PMIx: collectives, the data server, process sets, queries and orders.
 
 mod collectives;
 mod data_server;
+mod orders;
+mod queries;
+mod sets;
 
 use ferrite_types::JobId;
 
 use self::collectives::Collectives;
 use self::data_server::Store;
+use self::sets::Sets;
 use crate::cx::Cx;
 
 /// The state of the services.
@@ -14,6 +18,7 @@ use crate::cx::Cx;
 pub(in crate::head) struct Pmix {
     collectives: Collectives,
     published: Store,
+    sets: Sets,
 }
 
 impl Pmix {
