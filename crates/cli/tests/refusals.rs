@@ -35,7 +35,9 @@ fn unknown_options() {
         "-ntasks=4 ./a",
         "-ppn 2 ./a",
         "-env A=1 ./a",
-        "--nmu 3 ./a"
+        "--nmu 3 ./a",
+        "--bind core ./a",
+        "--map core ./a"
     ]));
 }
 
@@ -55,6 +57,8 @@ fn missing_values() {
         "--wdir= ./a",
         "--hostfile '' ./a",
         "-x -n 1 ./a",
+        "--np= ./a",
+        "-N= ./a",
     ]));
 }
 

@@ -211,6 +211,8 @@ fn root_needs_permission() {
 fn each_obstacle_says_what_and_where_and_what_next() {
     let place = Place::new();
     place.write("work/bad", "n0\nn1 slots=four\n");
+    place.write("work/empty", "");
+    place.write("work/comments", "# none yet\n");
     place.write("work/hosts", "n0\n");
     std::fs::write(place.dir.path().join("work/binary"), b"n0\n\xff\n").unwrap();
     rustix::fs::mknodat(
@@ -226,6 +228,9 @@ fn each_obstacle_says_what_and_where_and_what_next() {
         "--hostfile /DIR ./a",
         "--hostfile pipe ./a",
         "--hostfile bad ./a",
+        "--hostfile empty ./a",
+        "--default-hostfile comments ./a",
+        "--hostfile hosts --add-hostfile empty ./a",
         "--hostfile binary ./a",
         "--hostfile hosts/x ./a",
         "--default-hostfile missing ./a",

@@ -65,6 +65,30 @@ fn a_node_that_cannot_be_reached_is_named_with_command_and_cause_and_nothing_is_
     }
 }
 
+/// All daemons that cannot be started are in one message (spec L10).
+#[test]
+fn all_nodes_that_cannot_be_reached_are_named_in_one_message() {
+    for (silent, waits) in [(false, false), (true, true)] {
+        let mut dvm = Cluster::new(7, FLAT);
+        for node in ["n5", "n6"] {
+            dvm.bad_nodes.insert(node.to_owned(), format!("ssh: no route to {node}"));
+        }
+        if silent {
+            dvm.silent_nodes.insert("n3".to_owned());
+        }
+        dvm.start(job("true", 7));
+        assert_eq!(dvm.exits.is_empty(), waits, "a daemon that may come or fail yet is awaited");
+        if waits {
+            dvm.fire(0, Timer::Head(HeadTimer::LaunchFailures));
+        }
+        assert_eq!((dvm.exit_code(), dvm.notices.len()), (1, 1));
+        for part in ["2 daemons", "no route to n5", "no route to n6"] {
+            assert!(dvm.notices[0].contains(part), "{}", dvm.notices[0]);
+        }
+        dvm.assert_gone();
+    }
+}
+
 /// The bring-up has a deadline (spec L11).
 #[test]
 fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {

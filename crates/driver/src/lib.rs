@@ -40,6 +40,7 @@ pub use daemon::{DaemonRun, run_daemon};
 pub use files::write_report;
 pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
 pub use local_time::zone_s;
+pub use notice::width as message_width;
 pub use signals::{ForwardSignalsError, parse_forward_signals};
 
 /// The queue of inputs for the machine. The queue is unbounded; the core's credits bound its content.

@@ -2,7 +2,7 @@
 //! characters never reach a terminal from here; output of processes takes another way.
 
 use ferrite_core::Transition;
-use ferrite_types::printable;
+use ferrite_types::{printable, wrapped};
 
 /// The rule above and below each message, as in the field.
 const RULE: &str = "--------------------------------------------------------------------------";
@@ -19,7 +19,22 @@ pub(crate) fn print_line(text: &str) {
 
 /// Frames a message between rules.
 pub(crate) fn framed(text: &str) -> String {
-    format!("{RULE}\n{}\n{RULE}\n", printable(text).trim_end())
+    let text = printable(text);
+    let text = text.trim_end();
+    match width() {
+        Some(width) => format!("{RULE}\n{}\n{RULE}\n", wrapped(text, width)),
+        None => format!("{RULE}\n{text}\n{RULE}\n"),
+    }
+}
+
+/// The narrowest and the widest text of a message (columns).
+const WIDTHS: std::ops::RangeInclusive<usize> = 30..=100;
+
+/// Returns the width to which messages are wrapped: that of the terminal on standard error; `None` = it is none.
+#[must_use]
+pub fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0).map(|c| c.clamp(*WIDTHS.start(), *WIDTHS.end()))
 }
 
 /// Prints the table of states, as `state_base_verbose 5` shows it at start.

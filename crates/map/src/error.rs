@@ -334,12 +334,15 @@ const LISTED: usize = 8;
 fn shortage(asked: Option<u32>, program: &str, free: u32, nodes: &[NodeSlots]) -> String {
     let mut text = match asked {
         Some(n) => format!(
-            "not enough slots for {} of {program:?}: {free} {} free on {}",
+            "{program:?} is to have {}, and {} {} free on {}",
             count(n, "process"),
+            count(free, "slot"),
             if free == 1 { "is" } else { "are" },
             count(nodes.len() as u32, "node")
         ),
-        None => format!("not enough slots for {program:?}: none is free on {}", count(nodes.len() as u32, "node")),
+        None => {
+            format!("{program:?} is to have a process, and no slot is free on {}", count(nodes.len() as u32, "node"))
+        }
     };
     for node in nodes.iter().take(LISTED) {
         let how = if node.given { "as stated" } else { "from its cores" };

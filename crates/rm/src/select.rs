@@ -84,7 +84,7 @@ pub fn select_places<'h>(
     let pool = Pool::new(nodes, keep_fqdn);
     let chosen = pool.chosen(selection)?;
     let place = |host: &HostRef| {
-        let kept = pool.filter(&chosen, std::slice::from_ref(host))?;
+        let kept = pool.filter(&chosen, std::slice::from_ref(host), true)?;
         let nothing = || SelectError::NothingLeft { by: "a line", known: pool.names() };
         let first = kept.first().ok_or_else(nothing)?;
         Ok(NodeShare { node: nodes[first.at].id, cap: None })
@@ -128,7 +128,9 @@ impl<'a> Pool<'a> {
         let mut chosen: Vec<Choice> = (0..self.nodes.len()).map(Choice::whole).collect();
         for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
             if !refs.is_empty() {
-                chosen = self.filter(&chosen, refs)?;
+                // What the hostfile allows needs no daemon where --host says what is used of it.
+                let is_last = by == "--host" || selection.hosts.is_empty();
+                chosen = self.filter(&chosen, refs, is_last)?;
                 if chosen.is_empty() {
                     return Err(SelectError::NothingLeft { by, known: self.names() });
                 }
@@ -146,7 +148,7 @@ impl<'a> Pool<'a> {
         self.index.find(name).or_else(head)
     }
 
-    fn filter(&self, from: &[Choice], refs: &[HostRef]) -> Result<Vec<Choice>, SelectError> {
+    fn filter(&self, from: &[Choice], refs: &[HostRef], is_last: bool) -> Result<Vec<Choice>, SelectError> {
         let mut picked = Picked { kept: Vec::new(), place: vec![None; self.nodes.len()] };
         let mut left = vec![None; self.nodes.len()];
         for choice in from {
@@ -157,7 +159,7 @@ impl<'a> Pool<'a> {
             match item {
                 HostRef::Host(entry) if self.is_taken_back(&entry.name, refs) => {}
                 HostRef::Host(entry) => {
-                    picked.add(self.host(entry, &left)?, entry.slots);
+                    picked.add(self.host(entry, &left, is_last)?, entry.slots);
                 }
                 HostRef::Relative(index, slots) => {
                     let at = *index as usize;
@@ -213,10 +215,10 @@ impl<'a> Pool<'a> {
         }
     }
 
-    fn host(&self, entry: &HostEntry, left: &[Option<Choice>]) -> Result<Choice, SelectError> {
+    fn host(&self, entry: &HostEntry, left: &[Option<Choice>], is_last: bool) -> Result<Choice, SelectError> {
         let at = self.position(&entry.name);
         let choice = at.and_then(|at| left[at]).ok_or_else(|| self.unknown(&entry.name, left))?;
-        if self.nodes[choice.at].daemon.is_none() {
+        if is_last && self.nodes[choice.at].daemon.is_none() {
             return Err(SelectError::NoDaemon { host: entry.name.clone() });
         }
         Ok(choice)
@@ -339,6 +341,7 @@ mod tests {
     fn the_users_order_is_kept_and_counts_are_caps() {
         assert_eq!(chosen("", "n3,n1:2"), "n3 n1:2");
         assert_eq!(chosen("n0 slots=3\nn2 slots=2", "n2:4,n0"), "n2:2 n0:3");
+        assert_eq!(chosen("n4\nn1", "+n1"), "n1", "a host of the file that is not used needs no daemon");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use placement::{
     RankLine, SeqLine,
 };
 pub use pmix_status::PmixStatus;
-pub use printable::{printable, printable_line};
+pub use printable::{printable, printable_line, wrapped};
 pub use rankset::RankSet;
 pub use signal::Signal;
 pub use state::{JobFailure, JobState, ProcState};

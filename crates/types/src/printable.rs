@@ -18,6 +18,35 @@ pub fn printable_line(text: &str) -> Cow<'_, str> {
     escape(Cow::Borrowed(text), is_command)
 }
 
+/// Wraps the lines of a message for people at blanks; lines that fit stay as they are, and a word that is longer than
+/// the width stays whole. What follows a wrapped line is indented as it is.
+#[must_use]
+pub fn wrapped(text: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.chars().count() <= width {
+            lines.push(line.to_owned());
+            continue;
+        }
+        let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
+        let mut used = 0;
+        for word in line.split_whitespace() {
+            let length = word.chars().count();
+            if used > 0 && used + 1 + length <= width {
+                used += 1 + length;
+                if let Some(last) = lines.last_mut() {
+                    *last += " ";
+                    *last += word;
+                }
+            } else {
+                used = indent.len() + length;
+                lines.push(format!("{indent}{word}"));
+            }
+        }
+    }
+    lines.join("\n")
+}
+
 /// True for control characters, and for those that change the direction of writing, by which a name can imitate
 /// another.
 fn is_command(c: char) -> bool {
@@ -60,6 +89,13 @@ mod tests {
         assert!(matches!(printable(text), Cow::Borrowed(same) if same == text));
         assert_eq!(printable("ssh says\r\nno\r\n"), "ssh says\nno\n");
         assert_eq!(printable(&printable("\x1b")), "\\x1b");
+    }
+
+    #[test]
+    fn a_long_line_is_wrapped_at_blanks_with_its_indent() {
+        assert_eq!(wrapped("ab cd ef\n  cause:   it is long\nshort", 12), "ab cd ef\n  cause: it\n  is long\nshort");
+        assert_eq!(wrapped("abcdefgh ij", 4), "abcdefgh\nij");
+        assert_eq!(wrapped("  a  b", 6), "  a  b");
     }
 
     #[test]

@@ -275,7 +275,17 @@ impl<'a> Walk<'a> {
             Some(ContextValue::Strings(all)) => all.first().cloned(),
             _ => None,
         });
+        let suggestion = suggestion.map(|like| self.present_name(like));
         UsageError::UnknownOption { option: name.to_owned(), suggestion, runs_programs: self.tool.has_jobs() }
+    }
+
+    /// Returns the name of today for one of older releases.
+    fn present_name(&self, option: String) -> String {
+        match self.long(option.trim_start_matches('-')) {
+            Some(Known::Ours { canonical, .. }) => canonical,
+            Some(Known::Old(old)) => old.rewritten("").map_or(option, |(new, _)| new.to_owned()),
+            _ => option,
+        }
     }
 
     fn topic(&self, attached: Option<&str>) -> Option<String> {
@@ -354,10 +364,13 @@ impl<'a> Walk<'a> {
         values: usize,
         form: &str,
     ) -> Result<String, UsageError> {
-        if let Some(value) = attached {
-            return Ok(value.to_owned());
-        }
         let missing = || UsageError::MissingValue { option: name.to_owned(), values, form: form.to_owned() };
+        // Only a value can be missing behind `=`: `--np=$N` with a variable that is not set.
+        match attached {
+            Some("") if is_number(form) => return Err(missing()),
+            Some(value) => return Ok(value.to_owned()),
+            None => {}
+        }
         let (next, rest) = self.rest.split_first().filter(|(next, _)| *next != ":").ok_or_else(missing)?;
         if index == 0 && self.is_option(next) {
             return Err(missing());
@@ -388,6 +401,11 @@ fn foreign_name(name: &str) -> Option<&'static str> {
         "chdir" => "--wdir DIR",
         _ => return None,
     })
+}
+
+/// True for the form of an option whose value is a number.
+fn is_number(form: &str) -> bool {
+    form.ends_with(" N")
 }
 
 /// Splits `-n4` into `-n` and `4`.

@@ -1,6 +1,6 @@
 //! The result of a finished job, as one line of JSON; and the progress of the list.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ferrite_types::JobId;
 use ferrite_wire::control::JobStatus;
@@ -82,7 +82,11 @@ impl Progress {
 
     /// Formats the progress as a line without its end.
     pub(crate) fn line(&self, open: usize) -> String {
-        let rate = self.ended as f64 / self.began.elapsed().as_secs_f64().max(0.001);
+        self.line_after(open, self.began.elapsed())
+    }
+
+    fn line_after(&self, open: usize, elapsed: Duration) -> String {
+        let rate = self.ended as f64 / elapsed.as_secs_f64().max(0.001);
         let counted = match self.total.filter(|total| *total > 0) {
             Some(total) => {
                 let full = (self.ended.min(total) as usize * BAR) / total as usize;
@@ -90,13 +94,51 @@ impl Progress {
             }
             None => format!("{} done", self.ended),
         };
-        format!("{counted}, {} failed, {open} open, {rate:.0}/s", self.failed)
+        let text = format!("{counted}, {} failed, {open} open, {}", self.failed, pace(rate));
+        match self.total.filter(|total| *total > self.ended && self.ended > 0) {
+            Some(total) => format!("{text}, {} left", left((total - self.ended) as f64 / rate)),
+            None => text,
+        }
+    }
+}
+
+/// Formats jobs per second; slow lists are counted by the minute or the hour.
+fn pace(rate: f64) -> String {
+    match rate {
+        r if r >= 10.0 => format!("{r:.0}/s"),
+        r if r >= 1.0 => format!("{r:.1}/s"),
+        r if r * 60.0 >= 1.0 => format!("{:.1}/min", r * 60.0),
+        r => format!("{:.1}/h", r * 3_600.0),
+    }
+}
+
+/// Formats the remaining time.
+fn left(seconds: f64) -> String {
+    let seconds = seconds.ceil() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02} h", seconds / 3_600, seconds / 60 % 60),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bar_says_how_fast_the_list_is_and_how_long_it_will_take() {
+        let line = |ended, total, seconds| {
+            let progress = Progress { ended, ..Progress::new(total) };
+            progress.line_after(2, Duration::from_secs(seconds))
+        };
+        assert!(line(5, Some(10), 1).ends_with("5/10, 0 failed, 2 open, 5.0/s, 1 s left"));
+        assert!(line(100, Some(10_000), 4).ends_with(", 25/s, 6:36 min left"));
+        assert!(line(1, Some(100), 100).ends_with(", 36.0/h, 2:45 h left"));
+        assert!(line(0, Some(100), 100).ends_with(", 0.0/h"), "nothing is known yet");
+        assert!(line(10, Some(10), 100).ends_with(", 6.0/min"));
+        assert!(line(30, None, 10).ends_with("30 done, 0 failed, 2 open, 3.0/s"));
+    }
 
     #[test]
     fn a_result_is_one_line_with_every_field() {

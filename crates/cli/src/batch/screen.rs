@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use ferrite_client::{ClientEvent, ClientLoop};
 use ferrite_wire::Stream;
 
+use crate::pdvm::cut;
+
 /// Interval between two pictures of the bar.
 const FRAME: Duration = Duration::from_millis(200);
 
@@ -56,6 +58,9 @@ impl Screen {
         self.last = Instant::now();
         if self.wanted && self.at_line_start {
             self.drawn = true;
+            // A line that wraps could not be erased. One column stays free, where the cursor is.
+            let columns = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map_or(80, |size| size.ws_col);
+            let line = cut(line, usize::from(columns).saturating_sub(1).max(1));
             self.client.write(Stream::Stderr, format!("\r{line}\x1b[K").as_bytes());
         }
     }

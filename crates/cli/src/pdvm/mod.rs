@@ -36,6 +36,8 @@ use options::{PdvmParsed, Verb};
 use crate::command::as_text;
 use crate::frame;
 
+pub(crate) use text::cut;
+
 const NAME: &str = "pdvm";
 
 /// Runs the command with these arguments (without its name); returns its exit code.

@@ -10,6 +10,7 @@ use ferrite_wire::{Activation, AddedHost, GrowRequest, SlotChange};
 
 use super::SetupError;
 use super::files::read;
+use super::hosts::no_hosts;
 use crate::args::{GrowAsk, UsageError};
 
 /// Returns the request of a line; `None` = the line asks for no nodes. The caller adds allocation and terms.
@@ -30,7 +31,11 @@ pub fn grow_request(ask: &GrowAsk, cwd: &Path) -> Result<Option<GrowRequest>, Se
 pub(super) fn added_hosts(ask: &GrowAsk, cwd: &Path) -> Result<Vec<Added>, SetupError> {
     let mut hosts = ask.hosts.clone();
     for file in &ask.hostfiles {
-        hosts.extend(parse_added(file, &read("hostfile", &cwd.join(file))?)?);
+        let added = parse_added(file, &read("hostfile", &cwd.join(file))?)?;
+        if added.is_empty() {
+            return Err(no_hosts(file));
+        }
+        hosts.extend(added);
     }
     match named_twice(&hosts) {
         None => Ok(hosts),

@@ -179,7 +179,16 @@ fn default_dash_host(params: &Params, silent: bool) -> Result<Option<HostList>, 
 
 pub(super) fn read_hostfile(name: &str, around: &Surroundings) -> Result<Hostfile, SetupError> {
     let text = read("hostfile", &around.cwd.join(name))?;
-    Ok(hostfile::parse(name, &text)?)
+    let file = hostfile::parse(name, &text)?;
+    if file.items.is_empty() { Err(no_hosts(name)) } else { Ok(file) }
+}
+
+/// The error for a file without a host: a job would run on other nodes than its user believes.
+pub(super) fn no_hosts(name: &str) -> SetupError {
+    SetupError::Usage(UsageError::Conflict {
+        what: format!("hostfile {name} names no host: it is empty, or has only comments"),
+        next: "Write one host a line, as: node1 slots=4. Or leave the option out.".to_owned(),
+    })
 }
 
 /// Reads the default hostfile: that of the option, else of the parameter, else of the installation, if it exists.

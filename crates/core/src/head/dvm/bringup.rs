@@ -16,11 +16,28 @@ use crate::{Effect, HeadTimer};
 /// The time in which a daemon must connect after its start (milliseconds).
 const CONNECT_MS: u64 = 20_000;
 
+/// The wait for more daemons that cannot be started, after the first one: a user has to correct all of them
+/// (milliseconds).
+const MORE_FAILURES_MS: u64 = 2_000;
+
+/// The most failures that the message lists.
+const MOST_FAILURES: usize = 16;
+
+fn command_and_cause(failure: &LaunchFailure) -> String {
+    let command = match failure.command.as_str() {
+        "" => String::new(),
+        command => format!("\n  command: {command}"),
+    };
+    format!("{command}\n  cause:   {}", failure.cause)
+}
+
 /// State of the campaign.
 #[derive(Debug, Default)]
 pub(super) struct BringUp {
     /// Daemons that have not reported.
     missing: RankSet,
+    /// Daemons that could not be started.
+    failures: Vec<LaunchFailure>,
     /// True once the DVM takes jobs.
     ready: bool,
 }
@@ -32,6 +49,12 @@ impl BringUp {
 
     pub(super) fn missing(&self) -> &RankSet {
         &self.missing
+    }
+
+    /// True when daemons could not be started and no other one is awaited.
+    fn only_failed(&self) -> bool {
+        let failed: usize = self.failures.iter().map(|failure| failure.nodes.len()).sum();
+        failed > 0 && failed >= self.missing.len()
     }
 
     /// Notes a report. True when it was the last that was missing.
@@ -146,6 +169,8 @@ impl Head {
         self.dvm.contacts.rehome(cx);
         if self.dvm.bringup.on_report(rank) {
             self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
+        } else if self.dvm.bringup.only_failed() {
+            self.fail_launches(cx);
         }
     }
 
@@ -234,18 +259,37 @@ impl Head {
         if self.on_newcomer_not_launched(failure, cx) || self.dvm.is_ready() {
             return;
         }
-        let (who, cause) = (failure.subject(), &failure.cause);
-        let command = match failure.command.as_str() {
-            "" => String::new(),
-            command => format!("\n  command: {command}"),
+        if self.dvm.bringup.failures.is_empty() {
+            cx.set_timer(HeadTimer::LaunchFailures, cx.now + Duration::from_millis(MORE_FAILURES_MS));
+        }
+        self.dvm.bringup.failures.push(failure.clone());
+        if self.dvm.bringup.only_failed() {
+            self.fail_launches(cx);
+        }
+    }
+
+    /// Ends a bring-up some of whose daemons could not be started, with one message about all of them (spec L10).
+    pub(in crate::head) fn fail_launches(&mut self, cx: &mut Cx) {
+        if self.dvm.is_ending() || self.dvm.is_ready() {
+            return;
+        }
+        let failures = std::mem::take(&mut self.dvm.bringup.failures);
+        let advice = self.launch_advice();
+        let text = match failures.as_slice() {
+            [] => return,
+            [failure] => {
+                let who = failure.subject();
+                format!("{who} could not be started.{}\n{advice}; nothing was started.", command_and_cause(failure))
+            }
+            several => {
+                let one = |failure: &LaunchFailure| format!("\n{}:{}", failure.subject(), command_and_cause(failure));
+                let all: String = several.iter().take(MOST_FAILURES).map(one).collect();
+                let more = several.len().saturating_sub(MOST_FAILURES);
+                let more = if more > 0 { format!("\nand {more} more.") } else { String::new() };
+                format!("{} daemons could not be started.{all}{more}\n{advice}; nothing was started.", several.len())
+            }
         };
-        self.fail_bringup(
-            format!(
-                "{who} could not be started.{command}\n  cause:   {cause}\n{}; nothing was started.",
-                self.launch_advice(),
-            ),
-            cx,
-        );
+        self.fail_bringup(text, cx);
     }
 
     /// Ends a bring-up that has taken too long; the message names the missing daemons (spec L11).
@@ -287,6 +331,7 @@ impl Head {
         self.refuse_early(&text, cx);
         cx.notice(text);
         cx.cancel_timer(HeadTimer::BringUp);
+        cx.cancel_timer(HeadTimer::LaunchFailures);
         self.end_progress(false, cx);
         self.dvm.enter(JobState::FailedToStart, cx);
         self.shut_down(1, cx);

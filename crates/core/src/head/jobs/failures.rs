@@ -53,8 +53,7 @@ impl Head {
         let job = Some(self.jobs.at(id)).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
-        let node = job.map().node_of(end.rank).map_or("", |n| n.name.as_str());
-        let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid, job.spec.pmi1.is_some()) };
+        let failure = Failure { state, code, text: notices::proc_end(job, end, pid) };
         let survived = job.survives_ends();
         self.on_failure(id, failure, survived, cx);
         survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
@@ -68,9 +67,7 @@ impl Head {
         fresh.retain(|(rank, _)| launch.on_ended(*rank, ProcState::FailedToStart).is_some());
         if let Some((rank, error)) = fresh.first() {
             let node = job.map().node_of(*rank).map_or("", |n| n.name.as_str());
-            let program =
-                job.map().procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
-            let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
+            let text = notices::start_failure(id, *rank, node, job.program_of(*rank), error, fresh.len());
             self.fail_job(id, JobState::FailedToStart, 1, text, cx);
             let job = self.jobs.at(id);
             if job.state == JobState::FailedToStart && job.cannot_be_launched() {
@@ -86,8 +83,7 @@ impl Head {
         let Some(job) = self.jobs.get(proc.job) else {
             return self.counters.count(Counted::Late(Late::Abort));
         };
-        let node = job.map().node_of(proc.rank).map_or("", |n| n.name.as_str());
-        let text = notices::abort(proc, node, code, message);
+        let text = notices::abort(job, proc.rank, code, message);
         self.fail_job(proc.job, JobState::Aborted, aborts::shown(code), text, cx);
     }
 

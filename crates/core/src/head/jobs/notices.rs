@@ -9,9 +9,18 @@ use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 use super::record::Job;
 use crate::head::lists::listed;
 
-/// Message for the end of a process of a job; `of_mpi` if a program has spawned the job by PMI-1.
-pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>, of_mpi: bool) -> String {
-    let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
+/// The line with the program of a process that has failed.
+fn program_line(job: &Job, rank: Rank) -> String {
+    let program = job.program_of(rank);
+    if program.is_empty() { String::new() } else { format!("\n  program: {program}") }
+}
+
+/// Message for the end of a process of a job.
+pub(super) fn proc_end(job: &Job, end: &ProcEnd, pid: Option<u32>) -> String {
+    // A program has spawned the job by PMI-1.
+    let of_mpi = job.spec.pmi1.is_some();
+    let node = job.map().node_of(end.rank).map_or("", |n| n.name.as_str());
+    let who = format!("Process rank {} of job {} on node {node}{}", end.rank, job.id, pid_text(pid));
     let what = match (end.state, end.status) {
         (ProcState::TermWoSync, _) if of_mpi => {
             "ended without calling both MPI_Init and MPI_Finalize, as what MPI spawns has to".to_owned()
@@ -23,7 +32,7 @@ pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>, 
         (_, ExitStatus::Exited(code)) => format!("exited with code {code}"),
         (_, ExitStatus::Signaled(signal)) => format!("was ended by signal {signal}{}", signal_name(signal)),
     };
-    format!("{who} {what}.")
+    format!("{who} {what}.{}", program_line(job, end.rank))
 }
 
 /// The sentence that tells the submitter that its job ends after a failure.
@@ -67,14 +76,16 @@ pub(super) fn start_failure(
     )
 }
 
-pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> String {
+pub(super) fn abort(job: &Job, rank: Rank, code: i32, message: &str) -> String {
+    let node = job.map().node_of(rank).map_or("", |n| n.name.as_str());
     let message = match message.trim() {
         "" => String::new(),
         text => format!("\n  message: {text}"),
     };
     format!(
-        "Process rank {} of job {} on node {node} called abort with code {code}.{message}\nThe job was ended because of it.",
-        proc.rank, proc.job
+        "Process rank {rank} of job {} on node {node} called abort with code {code}.{}{message}\nThe job was ended because of it.",
+        job.id,
+        program_line(job, rank),
     )
 }
 

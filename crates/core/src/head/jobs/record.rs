@@ -130,6 +130,12 @@ impl Job {
         self.launch().is_some()
     }
 
+    /// The program of a process; empty before the job is mapped.
+    pub(super) fn program_of(&self, rank: Rank) -> &str {
+        let place = self.map().procs.get(rank.0 as usize);
+        place.map_or("", |place| self.spec.apps[usize::from(place.app)].argv[0].as_str())
+    }
+
     /// The number of its processes; 0 before it is mapped.
     pub(super) fn size(&self) -> usize {
         self.map().procs.len()
