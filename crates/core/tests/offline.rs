@@ -50,3 +50,26 @@ fn every_node_is_like_the_file_whatever_its_daemon_says() {
     dvm.exit_all();
     dvm.assert_gone();
 }
+
+/// Allocation, processors and map for programs are one document.
+#[test]
+fn what_is_parseable_is_one_document() {
+    let shown = |show: fn(&mut Display)| {
+        let mut spec = job("true", 2);
+        spec.display.parseable = true;
+        show(&mut spec.display);
+        Cluster::with_job(2, &[], spec).stdout()
+    };
+    let all = shown(|display| {
+        (display.map, display.allocation, display.cpus) = (true, true, Some(Vec::new()));
+    });
+    assert_eq!((all.matches("<?xml").count(), all.matches("<display>").count()), (1, 1), "{all}");
+    assert!(all.starts_with("<?xml") && all.ends_with("</map>\n</display>\n"), "{all}");
+    assert_eq!((all.matches("<allocation>").count(), all.matches("<processors node=").count()), (1, 2), "{all}");
+    let two = shown(|display| (display.allocation, display.cpus) = (true, Some(vec!["n1".to_owned()])));
+    assert!(two.contains("</allocation>\n<processors node=\"n1\">") && two.ends_with("</display>\n"), "{two}");
+    let one = shown(|display| display.allocation = true);
+    assert!(one.starts_with("<allocation>"), "a part alone has no root of its own: {one}");
+    let map = shown(|display| display.map = true);
+    assert!(map.starts_with("<?xml") && map.ends_with("</map>\n"), "{map}");
+}

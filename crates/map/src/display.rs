@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 use ferrite_types::{CpuSet, JobMap, NodeId, NodeRecord, Placement, PlacementTexts, Rank, Topology};
 
 pub use binding::{Numbers, binding, binding_by, devices};
-pub use xml::allocation as allocation_xml;
 pub(crate) use xml::escape;
+pub use xml::{allocation as allocation_xml, document as xml_document};
 
 /// A job map to show.
 #[derive(Clone, Copy, Debug)]

@@ -65,6 +65,21 @@ fn a_small_job_as_an_image_and_as_lines() {
 }
 
 #[test]
+fn a_picture_of_many_nodes_begins_with_an_overview() {
+    let picture = |count: u32| {
+        let pool = nodes(count, 4, Topology::uniform(2, 2, 1));
+        let map = placed(&job(&[Some(count * 4 - 2), Some(1)], "slot", "", "none"), &pool).expect("there is room");
+        (svg(&subject(&map, &pool, &[])), html(&subject(&map, &pool, &[])))
+    };
+    assert!(!picture(8).0.contains("Overview"));
+    let (image, page) = picture(9);
+    assert!(image.contains("Overview") && page.contains("Overview"));
+    assert!(image.find("Overview") < image.find("class=\"h\""), "it is above the cards");
+    assert!(image.contains("<title>n8: 3 ranks (32-34), 4 slots</title>"), "{image}");
+    assert_eq!(drawn(&image), (0..35).collect());
+}
+
+#[test]
 fn a_page_has_every_rank_in_its_table() {
     let (map, pool) = mixed();
     let page = html(&subject(&map, &pool, &["./a.out".to_owned()]));

@@ -162,10 +162,10 @@ const DISPLAY: &str = "\
   bind            what each process was bound to, told by its daemon
   topo[=n1;n2]    the topology of these nodes, or of all nodes of the job
   cpus[=n1;n2]    the processors of these nodes that may be used
-  parseable       (as map:parseable) the map as XML
+  parseable       (as map:parseable) map, allocation and cpus as XML, together one document
   physical        (as bind:physical) processors by the numbers of the operating system
-  svg=FILE        (as map:svg=FILE) the map as a picture
-  html=FILE       (as map:html=FILE) the map as a page that shows more about what is pointed at
+  svg=FILE        the map as a picture; svg=FILE alone leaves the text out, map:svg=FILE has both
+  html=FILE       the map as a page that shows more about what is pointed at, likewise
 
 Each that is a yes or no takes =0 or =1 as well. Files go to the directory in which the command is
 run; their names have no comma and no colon.

@@ -101,6 +101,20 @@ pub fn allocation<'a>(nodes: impl IntoIterator<Item = &'a NodeRecord>) -> String
     text
 }
 
+/// Joins the parts of `--display ...:parseable` to one document. A part alone stays as it is; several get a root.
+#[must_use]
+pub fn document(parts: &[String]) -> String {
+    const DECLARATION: &str = "<?xml version=\"1.0\" ?>\n";
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        several => {
+            let bare = several.iter().map(|part| part.strip_prefix(DECLARATION).unwrap_or(part));
+            format!("{DECLARATION}<display>\n{}</display>\n", bare.collect::<String>())
+        }
+    }
+}
+
 /// Escapes a text for XML; characters that XML cannot hold are replaced.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

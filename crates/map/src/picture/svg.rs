@@ -4,6 +4,7 @@
 mod area;
 mod block;
 mod card;
+mod overview;
 mod style;
 
 use std::fmt::Write as _;
@@ -34,7 +35,8 @@ pub(super) fn document(scene: &Scene<'_>) -> String {
 pub(super) fn element(scene: &Scene<'_>) -> String {
     let unit = area::wanted(scene);
     let width = cards_width(scene, unit);
-    let parts = [head(scene, width), legend(scene, width), nodes(scene, width, unit), rest(scene, width)];
+    let overview = overview::block(scene, width);
+    let parts = [head(scene, width), legend(scene, width), overview, nodes(scene, width, unit), rest(scene, width)];
     let all = column(parts.into_iter().flatten().collect(), 18);
     let (w, h) = (all.w + 2 * MARGIN, all.h + 2 * MARGIN);
     let title = escape(&title(scene));

@@ -25,7 +25,12 @@ impl Head {
         let job = self.jobs.at(id);
         let spec = self.spec_of(job);
         self.show_machines(job.request, &spec, cx);
-        self.show_allocation(job.request, id, &spec, cx);
+        match spec.display.parseable {
+            // With a map they are part of its document.
+            true if spec.display.map || spec.display.map_devel => {}
+            true => print(job.request, display::xml_document(&self.xml_parts(&spec)), cx),
+            false => self.show_allocation(job.request, id, &spec, cx),
+        }
         let (patient, session) = (job.wait_for_slots, job.session);
         // A job that was mapped before the change of size goes before queued jobs.
         let is_first = !job.missed.is_empty();
@@ -170,11 +175,34 @@ impl Head {
         if let Some(names) = &spec.display.topo {
             self.show_each("topo", names, to, cx, |node| display_topo::topology(&node.name, &node.topology));
         }
-        if let Some(names) = &spec.display.cpus {
+        if let Some(names) = spec.display.cpus.as_ref().filter(|_| !spec.display.parseable) {
             self.show_each("cpus", names, to, cx, |node| {
-                display_topo::processors(&node.name, &node.topology, threads, spec.display.parseable)
+                display_topo::processors(&node.name, &node.topology, threads, false)
             });
         }
+        if let Some(names) = spec.display.cpus.as_ref().filter(|_| spec.display.parseable) {
+            names.iter().filter(|name| self.pool.find(name).is_none()).for_each(|name| not_there("cpus", name, to, cx));
+        }
+    }
+
+    /// The allocation and the processors as XML, as far as they are wanted.
+    fn xml_parts(&self, spec: &JobSpec) -> Vec<String> {
+        let mut parts = Vec::new();
+        if spec.display.allocation {
+            parts.push(display::allocation_xml(self.pool.records()));
+        }
+        if let Some(names) = &spec.display.cpus {
+            let threads = spec.map.cpus == Some(CpuKind::HwThread);
+            let xml = |node: &NodeRecord| display_topo::processors(&node.name, &node.topology, threads, true);
+            match names.is_empty() {
+                true => parts.extend(self.pool.up().map(xml)),
+                false => {
+                    let named = names.iter().filter_map(|name| self.pool.find(name));
+                    parts.extend(named.map(|node| xml(self.pool.record(node))));
+                }
+            }
+        }
+        parts
     }
 
     fn show_each(
@@ -192,12 +220,7 @@ impl Head {
         for name in names {
             match self.pool.find(name) {
                 Some(node) => print(to, show(self.pool.record(node)), cx),
-                None => {
-                    let text = format!(
-                        "--display {what}={name}: no node of the DVM has that name; --display allocation shows the names."
-                    );
-                    to.into_iter().for_each(|request| cx.notice_to(request, text.clone()));
-                }
+                None => not_there(what, name, to, cx),
             }
         }
     }
@@ -216,7 +239,8 @@ impl Head {
         };
         // The parseable form includes both others.
         if parseable && (map || map_devel) {
-            print(job.request, shown.xml(), cx);
+            let parts: Vec<String> = self.xml_parts(&job.spec).into_iter().chain([shown.xml()]).collect();
+            print(job.request, display::xml_document(&parts), cx);
         } else {
             if map {
                 print(job.request, shown.map(), cx);
@@ -251,11 +275,7 @@ impl Head {
 
     fn show_allocation(&self, to: Option<RequestId>, id: JobId, spec: &JobSpec, cx: &mut Cx) {
         if spec.display.allocation {
-            let text = match spec.display.parseable {
-                true => display::allocation_xml(self.pool.records()),
-                false => display::allocation(&id.nspace(&self.config.dvm), 0, self.pool.records()),
-            };
-            print(to, text, cx);
+            print(to, display::allocation(&id.nspace(&self.config.dvm), 0, self.pool.records()), cx);
         }
     }
 
@@ -290,12 +310,18 @@ impl Head {
     }
 }
 
+fn not_there(what: &str, name: &str, to: Option<RequestId>, cx: &mut Cx) {
+    let text =
+        format!("--display {what}={name}: no node of the DVM has that name; --display allocation shows the names.");
+    to.into_iter().for_each(|request| cx.notice_to(request, text.clone()));
+}
+
 fn numbers(display: &Display) -> Numbers {
     if display.physical { Numbers::Physical } else { Numbers::Logical }
 }
 
 fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
-    if let Some(request) = to {
+    if let Some(request) = to.filter(|_| !text.is_empty()) {
         let sink = Sink::Client(request, Stream::Stdout);
         cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
     }
