@@ -8,6 +8,7 @@ mod checkout;
 mod demo;
 mod fuzz;
 mod listed;
+mod man;
 mod programs;
 mod purity;
 mod runner;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::runner::{announce, cargo, step};
 use crate::setup::{self, Need};
-use crate::{fuzz, listed, purity, spec, supply, test, tracked, unsafety, width, wings};
+use crate::{fuzz, listed, man, purity, spec, supply, test, tracked, unsafety, width, wings};
 
 /// `cargo xtask verify [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -35,12 +35,13 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 }
 
 /// `cargo xtask tidy`: checks the lists of modules and of files with `unsafe`, the width of lines, the wings of
-/// the head, and the files in git.
+/// the head, the man pages (with mandoc, where it is), and the files in git.
 pub(crate) fn tidy() -> Result<()> {
     listed::check()?;
     unsafety::check()?;
     width::check()?;
     wings::check()?;
+    man::check()?;
     tracked::check()
 }
 

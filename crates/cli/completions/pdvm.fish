@@ -24,9 +24,9 @@ function __fish_pdvm_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_needs_command" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_needs_command" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_needs_command" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_needs_command" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_needs_command" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -49,9 +49,9 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'Print the ste
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Show jobs and nodes, refreshed until you press q'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'Show how long a job was in each state'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "metrics" -d 'Show its counters since its start'
-complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -60,9 +60,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l system-server-first
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -71,9 +71,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l system-server-first 
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -82,9 +82,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-first -
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -93,9 +93,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-first -d
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -104,9 +104,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-first -
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -115,9 +115,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-first
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s H -l host -d 'Hosts to add: n5, n6:4 (slots), n7:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l hostfile -d 'File of hosts to add, one a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s H -l host -d 'Hosts to add: n5, n6:4 (slots), n7:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core' -r -f -a "(__fish_print_hostnames)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l hostfile -d 'File of hosts to add, one a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'Add this number of nodes of the allocation that have no daemon. In a job of Slurm, missing nodes are requested from Slurm' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l queue -d 'Request all nodes from this queue (Slurm: partition) instead of that of the DVM\'s job' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l rm-job -d 'Add the nodes of this job of Slurm, which was made for the DVM (salloc --no-shell); they are given back like others' -r
@@ -129,9 +129,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l inherit -d 'For a ses
 none\t''
 child\t''
 child-default\t''"
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -144,13 +144,13 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-first -
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes to remove' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes to remove' -r -f -a "(__fish_print_hostnames)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l nodes -d 'Remove this number of nodes: idle ones first, and of those the latest; reserved nodes stay' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l alloc-id -d 'Remove nodes of this allocation; alone: all of them' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l req-id -d 'A name for the request, which the answer repeats' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -161,9 +161,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -180,9 +180,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_s
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "extend" -d 'Lengthen its time limit'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "separate" -d 'Detach it from its parent and its owner, so that it outlives them'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "terminate" -d 'End it with its jobs and its child sessions; the nodes that it has brought leave the DVM'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -192,13 +192,13 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l alloc-id -d 'An existing allocation whose nodes it shares; with --host: the id of the new allocation' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -s H -l host -d 'Nodes of the allocation, or nodes to add for this session' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -s H -l host -d 'Nodes of the allocation, or nodes to add for this session' -r -f -a "(__fish_print_hostnames)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l req-id -d 'A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host: the name of an existing allocation' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l time-limit -d 'End it after this time' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l warn -d 'Warn its jobs this long before its end' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -211,9 +211,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l session-id -d 'The session with this number' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -225,9 +225,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l session-id -d 'The session with this number' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -239,9 +239,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l session-id -d 'The session with this number' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -253,9 +253,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l session-id -d 'The session with this number' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -267,9 +267,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l session-id -d 'The session with this number' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -281,9 +281,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l session-id -d 'The session with this number' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -292,9 +292,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -305,9 +305,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l system-server-only 
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l interval -d 'Time between two refreshes' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -317,9 +317,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l system-server-only -d 
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l chrome -d 'Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output' -r -F
-complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
@@ -328,9 +328,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l system-server-first 
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r

@@ -15,9 +15,9 @@ _pdvm() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -40,9 +40,9 @@ _pdvm() {
         case $line[1] in
             (status)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -56,9 +56,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (nodes)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -72,9 +72,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (jobs)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -88,9 +88,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (job)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -105,9 +105,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (kill)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -122,9 +122,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (signal)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -140,10 +140,10 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (grow)
 _arguments "${_arguments_options[@]}" : \
-'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_default' \
-'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_default' \
-'--hostfile=[File of hosts to add, one a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
-'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
+'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_hosts' \
+'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_hosts' \
+'--hostfile=[File of hosts to add, one a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_files' \
+'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_files' \
 '--nodes=[Add this number of nodes of the allocation that have no daemon. In a job of Slurm, missing nodes are requested from Slurm]:N:_default' \
 '(-H --host --hostfile --activate)--queue=[Request all nodes from this queue (Slurm\: partition) instead of that of the DVM'\''s job]:NAME:_default' \
 '(-H --host --hostfile --activate --nodes)--rm-job=[Add the nodes of this job of Slurm, which was made for the DVM (salloc --no-shell); they are given back like others]:JOB:_default' \
@@ -152,9 +152,9 @@ _arguments "${_arguments_options[@]}" : \
 '--time-limit=[End the session this long after its nodes have come\: its jobs are ended, and the nodes that it has brought leave. With --alloc-id the limit of that session becomes this much later. Nodes of Slurm are requested for this time]:SECONDS:_default' \
 '--warn=[Warn its jobs this long before its end]:SECONDS:_default' \
 '--inherit=[For a session that a process requests\: what happens when the job of the process ends. default\: the nodes stay, for everybody; none\: the session ends and its nodes leave; child, child-default\: as none and default, after the jobs that it has spawned have ended too]:HOW:(default none child child-default)' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -172,14 +172,14 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (shrink)
 _arguments "${_arguments_options[@]}" : \
-'*-H+[Nodes to remove]:HOST,...:_default' \
-'*--host=[Nodes to remove]:HOST,...:_default' \
+'*-H+[Nodes to remove]:HOST,...:_hosts' \
+'*--host=[Nodes to remove]:HOST,...:_hosts' \
 '--nodes=[Remove this number of nodes\: idle ones first, and of those the latest; reserved nodes stay]:N:_default' \
 '--alloc-id=[Remove nodes of this allocation; alone\: all of them]:ID:_default' \
 '--req-id=[A name for the request, which the answer repeats]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -195,9 +195,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (session)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -219,9 +219,9 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -236,14 +236,14 @@ _arguments "${_arguments_options[@]}" : \
 (instantiate)
 _arguments "${_arguments_options[@]}" : \
 '--alloc-id=[An existing allocation whose nodes it shares; with --host\: the id of the new allocation]:ID:_default' \
-'*-H+[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_default' \
-'*--host=[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_default' \
+'*-H+[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_hosts' \
+'*--host=[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_hosts' \
 '--req-id=[A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host\: the name of an existing allocation]:NAME:_default' \
 '--time-limit=[End it after this time]:SECONDS:_default' \
 '--warn=[Warn its jobs this long before its end]:SECONDS:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -262,9 +262,9 @@ _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -281,9 +281,9 @@ _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -300,9 +300,9 @@ _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -320,9 +320,9 @@ _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -340,9 +340,9 @@ _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -359,9 +359,9 @@ _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -379,9 +379,9 @@ esac
 ;;
 (events)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -398,9 +398,9 @@ _arguments "${_arguments_options[@]}" : \
 (top)
 _arguments "${_arguments_options[@]}" : \
 '--interval=[Time between two refreshes]:SECONDS:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -415,9 +415,9 @@ _arguments "${_arguments_options[@]}" : \
 (trace)
 _arguments "${_arguments_options[@]}" : \
 '(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -432,9 +432,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (metrics)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
-'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \

@@ -15,24 +15,24 @@ _prte() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'*-H+[Hosts of the DVM\: n0, n0\:4 (slots), n0\:* (all slots)]:HOST[:SLOTS],...:_default' \
-'*--host=[Hosts of the DVM\: n0, n0\:4 (slots), n0\:* (all slots)]:HOST[:SLOTS],...:_default' \
-'--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
-'--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
+'*-H+[Hosts of the DVM\: n0, n0\:4 (slots), n0\:* (all slots)]:HOST[:SLOTS],...:_hosts' \
+'*--host=[Hosts of the DVM\: n0, n0\:4 (slots), n0\:* (all slots)]:HOST[:SLOTS],...:_hosts' \
+'--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_files' \
+'--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_files' \
 '--keepalive=[End when the last writer of this pipe (a file descriptor) is gone]:FD:_default' \
-'--report-uri=[Write how to find the DVM\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
-'--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
+'--report-uri=[Write how to find the DVM\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_files' \
+'--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_files' \
 '--listen=[Accept clients of other hosts at a port (0 = any). They need the file of --report-uri and the key file that it names. See --help dvm]:[ADDRESS:]PORT:_default' \
 '--forward-signals=[Signals to pass on to the processes of all jobs\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*-x+[Forward VAR to the processes of all jobs with its present value, set it to a value, or forward all names that begin with PREFIX; the options of a job win]:VAR|VAR=VALUE|PREFIX*:_default' \
 '*--pmixmca=[Parameter of the PMIx library of the processes of all jobs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
-'--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
-'--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_default' \
-'--pmix-prefix=[Directory where PMIx is installed on every node\: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR]:DIR:_default' \
+'--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_cmdstring' \
+'--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_files -/' \
+'--pmix-prefix=[Directory where PMIx is installed on every node\: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR]:DIR:_files -/' \
 '--max-vm-size=[Start daemons on no more than this number of nodes]:N:_default' \
-'--exec-agent=[Command that starts each process of all jobs; the path of the program and its arguments are put behind it]:COMMAND:_default' \
-'--personality=[Accepted for scripts\: prte or ompi]:NAME:_default' \
+'--exec-agent=[Command that starts each process of all jobs; the path of the program and its arguments are put behind it]:COMMAND:_cmdstring' \
+'--personality=[Accepted for scripts\: prte or ompi]:NAME:(prte ompi)' \
 '*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
 '*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
 '--daemonize[Go into the background when the DVM is ready]' \

@@ -46,7 +46,7 @@ _prte_info() {
                     return 0
                     ;;
                 --personality)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "prte ompi" -- "${cur}"))
                     return 0
                     ;;
                 *)

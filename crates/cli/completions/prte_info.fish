@@ -2,7 +2,8 @@ complete -c prte_info -l param -d 'Show the parameters of a type (plm), or of a 
 complete -c prte_info -l path -d 'Show a path: prefix, bindir, libdir, incdir, mandir, pkglibdir, sysconfdir, or all' -r
 complete -c prte_info -l show-version -d 'Show a version, or a part of it: prte, or prte:full, prte:major, prte:minor, prte:release' -r
 complete -c prte_info -l prtemca -d 'Set a parameter, to see what becomes of it' -r
-complete -c prte_info -l personality -d 'Show what holds under a personality: prte or ompi' -r
+complete -c prte_info -l personality -d 'Show what holds under a personality: prte or ompi' -r -f -a "prte\t''
+ompi\t''"
 complete -c prte_info -s a -l all -d 'Show everything: versions, paths, build, all parameters, and those of the field that are not used'
 complete -c prte_info -l params -d 'Show all parameters'
 complete -c prte_info -s t -l types -d 'Show the types of parameters'

@@ -19,7 +19,7 @@ _prte_info() {
 '--path=[Show a path\: prefix, bindir, libdir, incdir, mandir, pkglibdir, sysconfdir, or all]:WHICH:_default' \
 '--show-version=[Show a version, or a part of it\: prte, or prte\:full, prte\:major, prte\:minor, prte\:release]:WHAT[:PART]:_default' \
 '*--prtemca=[Set a parameter, to see what becomes of it]:KEY:_default:KEY:_default' \
-'--personality=[Show what holds under a personality\: prte or ompi]:NAME:_default' \
+'--personality=[Show what holds under a personality\: prte or ompi]:NAME:(prte ompi)' \
 '-a[Show everything\: versions, paths, build, all parameters, and those of the field that are not used]' \
 '--all[Show everything\: versions, paths, build, all parameters, and those of the field that are not used]' \
 '--params[Show all parameters]' \

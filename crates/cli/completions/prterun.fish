@@ -1,20 +1,49 @@
 complete -c prterun -s n -l np -d 'Number of processes of this program; the default is one per slot, or what the mapping gives' -r
 complete -c prterun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
-complete -c prterun -l wdir -d 'Working directory of the processes' -r
-complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
-complete -c prterun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r
-complete -c prterun -l exec-agent -d 'Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it' -r
-complete -c prterun -l app-prefix -d 'Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR' -r
-complete -c prterun -l app-pmix-prefix -d 'Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX' -r
+complete -c prterun -l wdir -d 'Working directory of the processes' -r -f -a "(__fish_complete_directories)"
+complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r -f -a "(__fish_complete_directories)"
+complete -c prterun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r -F
+complete -c prterun -l exec-agent -d 'Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it' -r -f -a "(__fish_complete_command)"
+complete -c prterun -l app-prefix -d 'Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR' -r -f -a "(__fish_complete_directories)"
+complete -c prterun -l app-pmix-prefix -d 'Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX' -r -f -a "(__fish_complete_directories)"
 complete -c prterun -l pset -d 'Name of a process set, unique in the DVM, that the processes of this program make up; it ends with the job' -r
-complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
-complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
-complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
-complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
-complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r
-complete -c prterun -l add-host -d 'Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)' -r
-complete -c prterun -l add-hostfile -d 'File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host' -r
-complete -c prterun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
+complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r -f -a "(__fish_print_hostnames)"
+complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r -F
+complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r -f -a "slot\t''
+node\t''
+core\t''
+hwthread\t''
+l1cache\t''
+l2cache\t''
+l3cache\t''
+numa\t''
+package\t''
+seq\t''
+ppr:1:node\t''
+slot:PE=2\t''
+slot:OVERSUBSCRIBE\t''
+slot:NOOVERSUBSCRIBE\t''
+slot:NOLOCAL\t''
+core:SPAN\t''
+core:HWTCPUS\t''"
+complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r -f -a "slot\t''
+node\t''
+fill\t''
+span\t''"
+complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r -f -a "none\t''
+core\t''
+hwthread\t''
+l1cache\t''
+l2cache\t''
+l3cache\t''
+numa\t''
+package\t''
+core:overload-allowed\t''
+core:if-supported\t''
+core:REPORT\t''"
+complete -c prterun -l add-host -d 'Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)' -r -f -a "(__fish_print_hostnames)"
+complete -c prterun -l add-hostfile -d 'File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host' -r -F
+complete -c prterun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r -F
 complete -c prterun -s x -d 'Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX' -r
 complete -c prterun -l set-env -d 'Set a variable' -r
 complete -c prterun -l unset-env -d 'Remove a variable; with a trailing `*`, all names with this prefix' -r
@@ -23,21 +52,44 @@ complete -c prterun -l prepend-env -d 'Prepend VALUE to the present value' -r
 complete -c prterun -l mca -d 'Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)' -r
 complete -c prterun -l gmca -d 'Open MPI parameter of all programs of the job' -r
 complete -c prterun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
-complete -c prterun -l tune -d 'Files with a parameter a line: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE' -r
+complete -c prterun -l tune -d 'Files with a parameter a line: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE' -r -F
 complete -c prterun -l stdin -d 'Who reads standard input: a rank (0 without this option), `all`, or `none`' -r
-complete -c prterun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, :pattern, :copy, :raw ...' -r
-complete -c prterun -l display -d 'Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture' -r
+complete -c prterun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, :pattern, :copy, :raw ...' -r -f -a "tag\t''
+timestamp\t''
+xml\t''
+rank\t''
+merge\t''
+raw\t''
+file=\t''
+dir=\t''"
+complete -c prterun -l display -d 'Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture' -r -f -a "map\t''
+map-devel\t''
+allocation\t''
+bind\t''
+topo\t''
+cpus\t''
+map:parseable\t''
+svg=\t''
+html=\t''"
 complete -c prterun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
-complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r
+complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r -f -a "donotlaunch\t''
+recoverable\t''
+continuous\t''
+error-nonzero-status\t''
+show-progress\t''
+notifyerrors\t''
+report-state-on-timeout\t''
+fwd-environment\t''"
 complete -c prterun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r
-complete -c prterun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r
-complete -c prterun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r
-complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
-complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; the default is the prted next to this program' -r
-complete -c prterun -l prefix -d 'Directory where Ferrite is installed on the other nodes: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes' -r
-complete -c prterun -l pmix-prefix -d 'Directory where PMIx is installed on every node: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR' -r
+complete -c prterun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r -F
+complete -c prterun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r -f -a "prte\t''
+ompi\t''"
+complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r -F
+complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; the default is the prted next to this program' -r -f -a "(__fish_complete_command)"
+complete -c prterun -l prefix -d 'Directory where Ferrite is installed on the other nodes: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes' -r -f -a "(__fish_complete_directories)"
+complete -c prterun -l pmix-prefix -d 'Directory where PMIx is installed on every node: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR' -r -f -a "(__fish_complete_directories)"
 complete -c prterun -l max-vm-size -d 'Start daemons on no more than this number of nodes' -r
 complete -c prterun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prterun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r

@@ -18,22 +18,22 @@ _prterun() {
 '-n+[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
 '--np=[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
 '-N+[Processes on every node (the same as --map-by ppr\:N\:node)]:N:_default' \
-'--wdir=[Working directory of the processes]:DIR:_default' \
-'--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
-'--app=[File with one program a line, each with its options in front, in the place of programs on the line]:FILE:_default' \
-'--exec-agent=[Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it]:COMMAND:_default' \
-'--app-prefix=[Directory where the program and its MPI library are installed on every node\: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR]:DIR:_default' \
-'--app-pmix-prefix=[Directory where the PMIx library of the program is installed on every node\: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also\: environment PMIX_APP_PREFIX]:DIR:_default' \
+'--wdir=[Working directory of the processes]:DIR:_files -/' \
+'--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_files -/' \
+'--app=[File with one program a line, each with its options in front, in the place of programs on the line]:FILE:_files' \
+'--exec-agent=[Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it]:COMMAND:_cmdstring' \
+'--app-prefix=[Directory where the program and its MPI library are installed on every node\: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR]:DIR:_files -/' \
+'--app-pmix-prefix=[Directory where the PMIx library of the program is installed on every node\: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also\: environment PMIX_APP_PREFIX]:DIR:_files -/' \
 '--pset=[Name of a process set, unique in the DVM, that the processes of this program make up; it ends with the job]:NAME:_default' \
-'*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
-'*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
-'--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
-'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[:QUALIFIER]...:_default' \
-'*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
-'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[:QUALIFIER]...:_default' \
-'*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[:SLOTS],...:_default' \
-'--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_default' \
-'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
+'*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_hosts' \
+'*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_hosts' \
+'--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_files' \
+'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[:QUALIFIER]...:(slot node core hwthread l1cache l2cache l3cache numa package seq ppr\:1\:node slot\:PE=2 slot\:OVERSUBSCRIBE slot\:NOOVERSUBSCRIBE slot\:NOLOCAL core\:SPAN core\:HWTCPUS)' \
+'*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:(slot node fill span)' \
+'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
+'*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[:SLOTS],...:_hosts' \
+'--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_files' \
+'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_files' \
 '*-x+[Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
 '*--set-env=[Set a variable]:NAME=VALUE:_default' \
 '*--unset-env=[Remove a variable; with a trailing \`*\`, all names with this prefix]:NAME:_default' \
@@ -42,21 +42,21 @@ _prterun() {
 '*--mca=[Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--gmca=[Open MPI parameter of all programs of the job]:KEY:_default:KEY:_default' \
 '*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
-'*--tune=[Files with a parameter a line\: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE]:FILE,...:_default' \
+'*--tune=[Files with a parameter a line\: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE]:FILE,...:_files' \
 '--stdin=[Who reads standard input\: a rank (0 without this option), \`all\`, or \`none\`]:RANK|all|none:_default' \
-'*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, \:pattern, \:copy, \:raw ...]:DIRECTIVE,...:_default' \
-'*--display=[Show before the launch\: map, map-devel, allocation, bind, topo, cpus; with \:parseable as XML; map\:svg=FILE as a picture]:DIRECTIVE,...:_default' \
+'*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, \:pattern, \:copy, \:raw ...]:DIRECTIVE,...:(tag timestamp xml rank merge raw file= dir=)' \
+'*--display=[Show before the launch\: map, map-devel, allocation, bind, topo, cpus; with \:parseable as XML; map\:svg=FILE as a picture]:DIRECTIVE,...:(map map-devel allocation bind topo cpus map\:parseable svg= html=)' \
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
-'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \
+'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
-'--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (which is kept)]:-|+|FILE:_default' \
-'--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:_default' \
-'--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
-'--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
-'--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_default' \
-'--pmix-prefix=[Directory where PMIx is installed on every node\: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR]:DIR:_default' \
+'--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (which is kept)]:-|+|FILE:_files' \
+'--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:(prte ompi)' \
+'--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_files' \
+'--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_cmdstring' \
+'--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_files -/' \
+'--pmix-prefix=[Directory where PMIx is installed on every node\: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR]:DIR:_files -/' \
 '--max-vm-size=[Start daemons on no more than this number of nodes]:N:_default' \
 '--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \

@@ -1,6 +1,6 @@
-complete -c pterm -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
-complete -c pterm -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
-complete -c pterm -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pterm -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pterm -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pterm -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
 complete -c pterm -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pterm -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pterm -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r

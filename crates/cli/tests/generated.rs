@@ -4,6 +4,9 @@
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]
 
+mod manual;
+mod values;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
@@ -51,17 +54,21 @@ fn root() -> PathBuf {
 #[test]
 fn man_pages_are_up_to_date() {
     for command in commands().into_iter().flat_map(pages) {
-        let name = command.get_display_name().unwrap_or(command.get_name());
+        let name = &command.get_display_name().unwrap_or(command.get_name()).to_owned();
         let path = root().join(format!("docs/man/{name}.1"));
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text).unwrap();
-        check(&path, &text);
+        let page = manual::completed(name, std::str::from_utf8(&text).unwrap());
+        for section in ["EXAMPLES", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
+            assert!(page.contains(&format!(".SH \"{section}\"\n")), "{name} has no {section}");
+        }
+        check(&path, page.as_bytes());
     }
 }
 
 #[test]
 fn the_man_page_of_all_parameters_is_up_to_date() {
-    check(&root().join("docs/man/prte-parameters.7"), prte_info::manual().as_bytes());
+    check(&root().join("docs/man/prte-parameters.7"), manual::broken(&prte_info::manual()).as_bytes());
 }
 
 #[test]
@@ -69,6 +76,7 @@ fn shell_completions_are_up_to_date() {
     for (shell, suffix) in [(Shell::Bash, "bash"), (Shell::Zsh, "zsh"), (Shell::Fish, "fish")] {
         for mut command in commands() {
             let name = command.get_name().to_owned();
+            command = values::offered(command);
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("completions/{name}.{suffix}"));
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command, name, &mut text);

@@ -62,6 +62,12 @@ fn deprecated() -> String {
 /// Names of a topic, and its text.
 type Topic = (&'static [&'static str], &'static str);
 
+/// Returns the help topics of a command with their texts, for man pages.
+#[must_use]
+pub fn help_topics(tool: Tool) -> Vec<(&'static str, &'static str)> {
+    topics(tool).into_iter().map(|(names, text)| (names[0], text)).collect()
+}
+
 fn topics(tool: Tool) -> Vec<Topic> {
     let batch: Topic = (&["batch"], BATCH);
     let dvm: Topic = (&["dvm"], DVM);

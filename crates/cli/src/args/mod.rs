@@ -41,7 +41,7 @@ pub(crate) use env::ROOT_PERMISSION;
 pub use env::{Environment, is_launch_identity};
 pub use error::{Place, UsageError};
 pub use grow::GrowAsk;
-pub use help::version;
+pub use help::{help_topics, version};
 pub use include::include;
 pub(crate) use ompi::installation as installation_of_ompi;
 pub(crate) use options::ConnectionOptions;

@@ -6,7 +6,7 @@ use ferrite_rm::params::{KNOWN, Known, UNUSED};
 #[must_use]
 pub fn manual() -> String {
     let mut page = format!(
-        ".TH PRTE\\-PARAMETERS 7 \"\" \"Ferrite {}\"\n.SH NAME\nprte\\-parameters \\- parameters of the runtime\n.SH DESCRIPTION\n",
+        ".TH PRTE\\-PARAMETERS 7 \"November 1, 2026\" \"Ferrite {}\"\n.SH NAME\nprte\\-parameters \\- parameters of the runtime\n.SH DESCRIPTION\n",
         env!("CARGO_PKG_VERSION")
     );
     page.push_str(&INTRODUCTION.map(escaped).join("\n.PP\n"));
