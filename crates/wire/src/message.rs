@@ -264,6 +264,8 @@ pub enum DaemonMessage {
     Signal {
         /// The job.
         job: JobId,
+        /// The processes that get it; none = all.
+        ranks: Vec<Rank>,
         /// The signal.
         signal: Signal,
     },

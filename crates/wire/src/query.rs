@@ -1,6 +1,6 @@
 //! Questions of processes and tools about the DVM, and orders for processes, as daemons pass them on to the head.
 
-use ferrite_types::JobId;
+use ferrite_types::{JobId, Rank, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::ProcessSet;
@@ -54,4 +54,13 @@ pub struct JobFact {
 pub enum ControlOrder {
     /// Makes the processes a process set.
     DefineSet(ProcessSet),
+    /// Signals processes.
+    Signal {
+        /// The processes, by job; no ranks = the whole job.
+        targets: Vec<(JobId, Vec<Rank>)>,
+        /// The signal.
+        signal: Signal,
+    },
+    /// Ends whole jobs.
+    End(Vec<JobId>),
 }

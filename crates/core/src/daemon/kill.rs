@@ -1,7 +1,7 @@
 //! The kill sequence of a job on this node: SIGCONT and SIGTERM, then SIGKILL, then the end of the wait for pipes,
 //! which an escaped grandchild may hold open.
 
-use ferrite_types::{JobId, Signal};
+use ferrite_types::{JobId, Rank, Signal};
 
 use super::job::LocalJob;
 use super::{Daemon, after};
@@ -69,11 +69,11 @@ impl Daemon {
     }
 
     /// Passes on a signal of the user.
-    pub(super) fn on_signal(&mut self, id: JobId, signal: Signal, cx: &mut Cx) {
+    pub(super) fn on_signal(&mut self, id: JobId, ranks: &[Rank], signal: Signal, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        for proc in job.living() {
+        for proc in job.living().filter(|proc| ranks.is_empty() || ranks.contains(&proc.rank)) {
             cx.effect(Effect::Signal { proc, signal });
         }
     }

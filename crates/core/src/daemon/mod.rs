@@ -141,7 +141,7 @@ impl Daemon {
             DaemonMessage::Launch(order) => self.on_launch(*order, cx),
             DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             DaemonMessage::Kill(job) => self.on_kill(job, cx),
-            DaemonMessage::Signal { job, signal } => self.on_signal(job, signal, cx),
+            DaemonMessage::Signal { job, ranks, signal } => self.on_signal(job, &ranks, signal, cx),
             DaemonMessage::TakeStacks { job, limit, most } => self.on_take_stacks(job, limit, most, cx),
             DaemonMessage::AbortProcs { job, ranks, code } => self.on_abort_procs(job, &ranks, code, cx),
             DaemonMessage::Forget(job) => self.on_forget(job, cx),

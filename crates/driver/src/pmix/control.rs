@@ -1,10 +1,11 @@
 //! Translates `PMIx_Job_control` of processes and tools into orders for the head. Pure.
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 
-use ferrite_pmix::{Info, Proc, Status};
+use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{JobId, Rank};
+use ferrite_types::{JobId, Rank, Signal};
 use ferrite_wire::{ControlOrder, ProcessSet, bad_set_name};
 use thiserror::Error;
 
@@ -29,10 +30,35 @@ impl Refusal {
 /// The processes that an order is about, by job; no ranks = the whole job.
 pub(super) type Targets = Vec<(JobId, Vec<Rank>)>;
 
-/// True for an order that defines a process set.
-pub(super) fn defines_set(directives: &[Info]) -> bool {
-    directives.iter().any(|info| info.is(sys::PMIX_JOB_CTRL_DEFINE_PSET))
-}
+/// The highest number of a signal.
+const MOST_SIGNALS: i32 = 64;
+
+/// Keys that come with an operation. libpmix itself keeps what is to be cleaned up.
+const BESIDE: [&CStr; 6] = [
+    sys::PMIX_JOB_CTRL_ID,
+    sys::PMIX_REGISTER_CLEANUP,
+    sys::PMIX_REGISTER_CLEANUP_DIR,
+    sys::PMIX_CLEANUP_RECURSIVE,
+    sys::PMIX_CLEANUP_IGNORE,
+    sys::PMIX_CLEANUP_LEAVE_TOPDIR,
+];
+
+/// Operations that are on or off.
+const SWITCHES: [&CStr; 4] =
+    [sys::PMIX_JOB_CTRL_KILL, sys::PMIX_JOB_CTRL_TERMINATE, sys::PMIX_JOB_CTRL_PAUSE, sys::PMIX_JOB_CTRL_RESUME];
+
+/// Keys that are refused, with the reason.
+const NOT_OFFERED: [(&CStr, &str); 9] = [
+    (sys::PMIX_JOB_CTRL_CANCEL, "an order is carried out at once"),
+    (sys::PMIX_JOB_CTRL_RESTART, "no process is started again"),
+    (sys::PMIX_JOB_CTRL_CHECKPOINT, "no process is saved"),
+    (sys::PMIX_JOB_CTRL_CHECKPOINT_EVENT, "no process is saved"),
+    (sys::PMIX_JOB_CTRL_CHECKPOINT_METHOD, "no process is saved"),
+    (sys::PMIX_JOB_CTRL_PROVISION, "nodes are as they are"),
+    (sys::PMIX_JOB_CTRL_PROVISION_IMAGE, "nodes are as they are"),
+    (sys::PMIX_JOB_CTRL_PREEMPTIBLE, "no scheduler takes nodes from a job"),
+    (sys::PMIX_CLEANUP_EMPTY, "libpmix 4.2 does not know it"),
+];
 
 /// Translates an order. `own` is the job of the process that gives it, which it means when it names no targets.
 ///
@@ -45,11 +71,21 @@ pub(super) fn order(
     required: &[String],
     dvm: &str,
 ) -> Result<ControlOrder, Refusal> {
-    let [info] = directives else {
-        return Err(match directives {
-            [] => Refusal::bad("it has no directive"),
-            _ => Refusal::unsupported(format!("one directive at a time; required: {}", required.join(", "))),
-        });
+    if let Some((key, why)) = NOT_OFFERED.iter().find(|(key, _)| directives.iter().any(|info| info.is(key))) {
+        return Err(Refusal::unsupported(format!("{} is not offered: {why}", key.to_string_lossy())));
+    }
+    let is_off = |info: &&Info| SWITCHES.iter().any(|key| info.is(key)) && info.value == Value::Bool(false);
+    let is_beside = |info: &&Info| BESIDE.iter().any(|key| info.is(key));
+    let said: Vec<&Info> = directives.iter().filter(|info| !is_beside(info) && !is_off(info)).collect();
+    let (known, unknown): (Vec<&Info>, Vec<&Info>) = said.into_iter().partition(|info| is_operation(info));
+    if let Some(info) = unknown.into_iter().find(|info| required.contains(&info.key)) {
+        return Err(Refusal::unsupported(format!("{} is required, and not offered", info.key)));
+    }
+    let info = match known[..] {
+        [only] => only,
+        [] if directives.is_empty() => return Err(Refusal::bad("it has no directive")),
+        [] => return Err(Refusal::unsupported(format!("{} is not offered", directives[0].key))),
+        _ => return Err(Refusal::unsupported("it has several operations: give one at a time")),
     };
     let targets = named(own, targets, dvm)?;
     if info.is(sys::PMIX_JOB_CTRL_DEFINE_PSET) {
@@ -59,7 +95,32 @@ pub(super) fn order(
             None => Ok(ControlOrder::DefineSet(ProcessSet { name: name.to_owned(), members: targets })),
         };
     }
-    Err(Refusal::unsupported(format!("{} is not offered", info.key)))
+    let signal = |signal| Ok(ControlOrder::Signal { targets: targets.clone(), signal });
+    if info.is(sys::PMIX_JOB_CTRL_SIGNAL) {
+        let number = info.value.as_i64().and_then(|number| i32::try_from(number).ok());
+        return match number.filter(|number| (1..=MOST_SIGNALS).contains(number)) {
+            Some(number) => signal(Signal(number)),
+            None => Err(Refusal::bad(format!("{}: no number of a signal", info.key))),
+        };
+    }
+    if info.is(sys::PMIX_JOB_CTRL_PAUSE) {
+        return signal(Signal::STOP);
+    }
+    if info.is(sys::PMIX_JOB_CTRL_RESUME) {
+        return signal(Signal::CONT);
+    }
+    let is_forced = info.is(sys::PMIX_JOB_CTRL_KILL);
+    let whole = targets.iter().filter(|(_, ranks)| ranks.is_empty()).count();
+    match whole {
+        0 => signal(if is_forced { Signal::KILL } else { Signal::TERM }),
+        all if all == targets.len() => Ok(ControlOrder::End(targets.into_iter().map(|(job, _)| job).collect())),
+        _ => Err(Refusal::unsupported("whole jobs and single processes: give one order for each")),
+    }
+}
+
+fn is_operation(info: &Info) -> bool {
+    let others = [sys::PMIX_JOB_CTRL_DEFINE_PSET, sys::PMIX_JOB_CTRL_SIGNAL];
+    SWITCHES.iter().chain(&others).any(|key| info.is(key))
 }
 
 /// Returns the targets by job.
@@ -98,8 +159,6 @@ pub(super) fn job_of(nspace: &str, dvm: &str) -> Option<JobId> {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_pmix::Value;
-
     use super::*;
 
     fn define(own: Option<JobId>, targets: &[(&str, u32)], name: impl Into<Value>) -> Result<ProcessSet, Status> {
@@ -107,6 +166,7 @@ mod tests {
         let directive = [Info::new(sys::PMIX_JOB_CTRL_DEFINE_PSET, name)];
         match order(own, &targets, &directive, &[], "d") {
             Ok(ControlOrder::DefineSet(set)) => Ok(set),
+            Ok(other) => panic!("another order: {other:?}"),
             Err(refusal) => Err(refusal.status),
         }
     }
@@ -125,5 +185,40 @@ mod tests {
         }
         assert_eq!(define(Some(JobId(1)), &[], "a,b"), Err(Status::BAD_PARAM));
         assert_eq!(define(Some(JobId(1)), &[], 7u32), Err(Status::BAD_PARAM));
+    }
+
+    #[test]
+    fn whole_jobs_are_ended_and_single_processes_get_a_signal() {
+        let ask = |targets: &[(&str, u32)], key: &CStr, value: Value| {
+            let targets: Vec<Proc> = targets.iter().map(|(nspace, rank)| Proc::new(*nspace, *rank)).collect();
+            let directives = [Info::new(key, value), Info::new(sys::PMIX_JOB_CTRL_ID, "mine")];
+            order(Some(JobId(1)), &targets, &directives, &[], "d").map_err(|refusal| refusal.status)
+        };
+        let yes = || Value::Bool(true);
+        let signal = |job, ranks: &[u32], number| {
+            let ranks = ranks.iter().copied().map(Rank).collect();
+            Ok(ControlOrder::Signal { targets: vec![(JobId(job), ranks)], signal: Signal(number) })
+        };
+        assert_eq!(ask(&[], sys::PMIX_JOB_CTRL_KILL, yes()), Ok(ControlOrder::End(vec![JobId(1)])));
+        assert_eq!(
+            ask(&[("d@2", Proc::WILDCARD)], sys::PMIX_JOB_CTRL_TERMINATE, yes()),
+            Ok(ControlOrder::End(vec![JobId(2)]))
+        );
+        assert_eq!(ask(&[("d@2", 3)], sys::PMIX_JOB_CTRL_KILL, yes()), signal(2, &[3], 9));
+        assert_eq!(ask(&[("d@2", 3)], sys::PMIX_JOB_CTRL_TERMINATE, yes()), signal(2, &[3], 15));
+        assert_eq!(ask(&[], sys::PMIX_JOB_CTRL_PAUSE, yes()), signal(1, &[], 19));
+        assert_eq!(ask(&[], sys::PMIX_JOB_CTRL_RESUME, yes()), signal(1, &[], 18));
+        assert_eq!(ask(&[("d@2", 0)], sys::PMIX_JOB_CTRL_SIGNAL, Value::Int(10)), signal(2, &[0], 10));
+        for wrong in [Value::Int(0), Value::Int(65), Value::Bool(true)] {
+            assert_eq!(ask(&[], sys::PMIX_JOB_CTRL_SIGNAL, wrong), Err(Status::BAD_PARAM));
+        }
+        assert_eq!(
+            ask(&[("d@2", 3), ("d@1", Proc::WILDCARD)], sys::PMIX_JOB_CTRL_KILL, yes()),
+            Err(Status::NOT_SUPPORTED)
+        );
+        assert_eq!(ask(&[], sys::PMIX_JOB_CTRL_KILL, Value::Bool(false)), Err(Status::NOT_SUPPORTED));
+        for (key, _) in NOT_OFFERED {
+            assert_eq!(ask(&[], key, yes()), Err(Status::NOT_SUPPORTED), "{key:?}");
+        }
     }
 }

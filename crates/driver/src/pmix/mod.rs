@@ -484,8 +484,7 @@ impl Shared {
                     self.calls.borrow_mut().order(JobId::DAEMONS, &proc, order, reply);
                 }
                 Event::Upcall(Upcall::JobControl { proc, targets, directives, required, reply })
-                    if control::defines_set(&directives)
-                        && self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
+                    if !targets.is_empty() && self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
                 {
                     let order = control::order(None, &targets, &directives, &required, &self.dvm);
                     self.calls.borrow_mut().control(None, order, reply);

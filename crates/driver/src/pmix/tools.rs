@@ -11,13 +11,13 @@ use bytes::Bytes;
 use ferrite_core::RequestId;
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{DaemonRank, JobId, PmixStatus, Signal};
+use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
-use super::{allocate, control, spawn};
+use super::{allocate, spawn};
 use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
 
@@ -84,8 +84,8 @@ impl Tools {
                 self.spawn(proc, spawn::wish(&info, &required, &apps, "/"), reply, library);
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
-            Upcall::JobControl { proc, targets, directives, reply, .. } if self.tools.contains_key(&proc) => {
-                self.control(&proc, &targets, &directives, reply);
+            Upcall::JobControl { proc, directives, reply, .. } if self.tools.contains_key(&proc) => {
+                self.control(&proc, &directives, reply);
             }
             Upcall::Allocate { proc, directive, info, required, reply } if self.tools.contains_key(&proc) => {
                 let is_other = |key: &String| key.as_bytes() != sys::PMIX_SERVER_SCHEDULER.to_bytes();
@@ -174,25 +174,15 @@ impl Tools {
         }
     }
 
-    fn control(&self, tool: &Proc, targets: &[Proc], directives: &[Info], reply: Completer<Vec<Info>>) {
-        let job = match targets {
-            [] => None,
-            [first, ..] => match control::job_of(&first.nspace, &self.dvm) {
-                Some(job) => Some(job),
-                None => return reply.complete(Err(Status::NOT_FOUND)),
-            },
-        };
-        let find = |key: &CStr| directives.iter().find(|info| info.is(key));
-        let signal = find(sys::PMIX_JOB_CTRL_SIGNAL).and_then(|info| info.value.as_i64());
-        let ends = find(sys::PMIX_JOB_CTRL_TERMINATE).or_else(|| find(sys::PMIX_JOB_CTRL_KILL)).is_some();
-        let request = match (job, signal.and_then(|s| s.try_into().ok().map(Signal))) {
-            (None, None) if ends => Request::Terminate,
-            (Some(job), None) if ends => Request::Kill(job),
-            (Some(job), Some(signal)) => Request::Signal { job, signal },
-            _ => return reply.refuse(),
-        };
+    /// Ends the DVM for a tool that names no processes. Other orders do not come here.
+    fn control(&self, tool: &Proc, directives: &[Info], reply: Completer<Vec<Info>>) {
+        let is_on = |info: &Info| info.value != Value::Bool(false);
+        let says = |key: &CStr| directives.iter().any(|info| info.is(key) && is_on(info));
+        if !says(sys::PMIX_JOB_CTRL_TERMINATE) && !says(sys::PMIX_JOB_CTRL_KILL) {
+            return reply.refuse();
+        }
         let Some(Tool { requests, .. }) = self.tools.get(tool) else { return };
-        requests.ask(request, move |answer| {
+        requests.ask(Request::Terminate, move |answer| {
             reply.complete(match answer {
                 Reply::Refused(_) => Err(Status::NOT_FOUND),
                 _ => Ok(Vec::new()),

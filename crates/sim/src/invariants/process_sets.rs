@@ -60,8 +60,9 @@ impl Invariant for ProcessSets {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Input { rank, input, message, .. } => {
-                if let Input::Daemon(DaemonInput::Pmix(PmixCall::Control { by: Some(by), order, token })) = input {
-                    let ControlOrder::DefineSet(set) = &**order;
+                if let Input::Daemon(DaemonInput::Pmix(PmixCall::Control { by: Some(by), order, token })) = input
+                    && let ControlOrder::DefineSet(set) = &**order
+                {
                     self.asked.insert((*rank, *token), (by.job, set.name.clone()));
                 }
                 match message {

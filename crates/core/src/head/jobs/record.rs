@@ -181,7 +181,7 @@ impl Job {
     }
 
     /// True when only the final notice is outstanding.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::head) fn is_over(&self) -> bool {
         matches!(self.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified)
     }
 

@@ -1,7 +1,7 @@
 //! Submissions of clients: they wait until the DVM is ready, become jobs, and end with an order of the client or with
 //! the client itself.
 
-use ferrite_types::{JobId, JobState, Signal};
+use ferrite_types::{JobId, JobState, Rank, Signal};
 use ferrite_wire::control::{Done, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest};
 
@@ -78,9 +78,19 @@ impl Head {
 
     /// Sends a signal to the processes of a job.
     pub(in crate::head) fn send_signal(&self, id: JobId, signal: Signal, cx: &mut Cx) {
-        if let Some(job) = self.jobs.get(id).filter(|job| job.is_launched()) {
-            let hosts = Dest::Many(self.pool.reachable(&job.map().daemons()));
-            cx.multicast(hosts, DaemonMessage::Signal { job: id, signal });
+        self.signal_ranks(id, Vec::new(), signal, cx);
+    }
+
+    /// Sends a signal to some processes of a job; none = all.
+    pub(in crate::head) fn signal_ranks(&self, id: JobId, ranks: Vec<Rank>, signal: Signal, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(id).filter(|job| job.is_launched()) else { return };
+        let hosts = match ranks.is_empty() {
+            true => job.map().daemons(),
+            false => ranks.iter().filter_map(|rank| job.map().daemon_of(*rank)).collect(),
+        };
+        let hosts = self.pool.reachable(&hosts);
+        if !hosts.is_empty() {
+            cx.multicast(Dest::Many(hosts), DaemonMessage::Signal { job: id, ranks, signal });
         }
     }
 }
