@@ -15,6 +15,8 @@ pub struct LocalNode {
     pub contact: Contact,
     /// This daemon's pid.
     pub pid: u32,
+    /// Local time at timestamp zero, in seconds since 1970: for dates in output tags.
+    pub local_time_at_zero_s: i64,
 }
 
 /// The configuration of the head.
@@ -36,8 +38,6 @@ pub struct HeadConfig {
     pub cwd: String,
     /// The session directory of the head.
     pub session_dir: String,
-    /// Local time at timestamp zero, in seconds since 1970: for dates in output tags.
-    pub local_time_at_zero_s: i64,
     /// True when a user sees standard error as it is written.
     pub on_terminal: bool,
     /// True when the DVM outlives its jobs (`prte`), false when it ends with the first (`prterun`).

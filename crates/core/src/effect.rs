@@ -141,7 +141,17 @@ pub enum Effect {
         /// The window that the data count against; `OutputWritten` gives it back.
         account: Option<Account>,
     },
-    /// Closes a file; nothing more is written to it.
+    /// Appends output of a process of this node to a file, which the first write of a job empties. Missing directories
+    /// are made. `FileFailed` answers when it fails, and the driver drops later output for the file.
+    WriteFile {
+        /// The job.
+        job: JobId,
+        /// The absolute path.
+        path: String,
+        /// The data to write.
+        data: Bytes,
+    },
+    /// Closes a file of a job; nothing more is written to it.
     CloseFile(String),
     /// A request to the PMIx side.
     Pmix(PmixEffect),
@@ -270,13 +280,13 @@ pub enum RelayEffect {
     Close(RelayId),
 }
 
-/// A sink of output at the head.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sink {
-    /// The submitter's standard output or standard error.
-    Client(RequestId, Stream),
-    /// A file; missing directories are made.
-    File(String),
+/// A sink of output at the head: a submitter's standard output or standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sink {
+    /// The submission.
+    pub to: RequestId,
+    /// Standard output or standard error.
+    pub stream: Stream,
 }
 
 /// The window that output counts against.

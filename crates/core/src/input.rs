@@ -224,6 +224,15 @@ pub enum DaemonInput {
         /// True when the process has work to do; on a busy node it may just wait for a processor.
         writer_runs: bool,
     },
+    /// An output file cannot be written. It comes once for each file.
+    FileFailed {
+        /// The job whose output it gets.
+        job: JobId,
+        /// Its path.
+        path: String,
+        /// The error of the system.
+        error: String,
+    },
     /// A stream has ended. It comes after all of the stream's `Output`.
     OutputClosed {
         /// The process that wrote.

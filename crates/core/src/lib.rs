@@ -15,6 +15,7 @@ mod head;
 mod input;
 mod launches;
 mod node;
+mod output;
 mod relay;
 mod timer;
 mod transport;

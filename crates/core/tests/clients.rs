@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, RequestId, Sink, Timer};
+use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, RequestId, Timer};
 use ferrite_types::*;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{Reply, Request, Submission};
@@ -200,7 +200,7 @@ fn files_of_a_job_are_closed_when_it_is_over_and_no_others() {
     dvm.exit_job(1);
     let file = |id: u32| format!("/out/{id}.{}.0.out", JobId(id).nspace("prterun-n0-1"));
     assert_eq!(dvm.closed_files, [file(1)]);
-    assert_eq!(dvm.written[&Sink::File(file(2))], b"x\n");
+    assert_eq!(dvm.files[&file(2)], b"x\n");
 }
 
 #[test]

@@ -26,13 +26,50 @@ fn files_are_named_after_namespace_and_padded_rank_or_by_a_pattern() {
         let mut dvm = Cluster::with_job(3, &[], spec);
         dvm.output(3, "x\n");
         let nspace = JobId(1).nspace("prterun-n0-1");
-        let files: Vec<_> = dvm.written.keys().map(|sink| format!("{sink:?}").replace(&nspace, "NSPACE")).collect();
+        let files: Vec<_> = dvm.files.keys().map(|path| path.replace(&nspace, "NSPACE")).collect();
         files.join(" ")
     };
-    assert_eq!(file(|o| o.file = Some("/o/f".into())), r#"File("/o/f.NSPACE.03.out")"#);
-    assert_eq!(file(|o| o.dir = Some("/o".into())), r#"File("/o/NSPACE/rank.03/stdout")"#);
+    assert_eq!(file(|o| o.file = Some("/o/f".into())), "/o/f.NSPACE.03.out");
+    assert_eq!(file(|o| o.dir = Some("/o".into())), "/o/NSPACE/rank.03/stdout");
     let by_pattern = file(|o| (o.file, o.pattern) = (Some("/o/%h.%r".into()), true));
-    assert!(by_pattern.starts_with(r#"File("/o/n"#) && by_pattern.ends_with(r#".3.out")"#), "{by_pattern}");
+    assert!(by_pattern.starts_with("/o/n") && by_pattern.ends_with(".3.out"), "{by_pattern}");
+}
+
+/// Output for files stays on its node, unless the submitter wants to see it too (spec L51).
+#[test]
+fn a_file_has_the_tagged_output_and_the_submitter_a_copy_if_it_asks() {
+    for copy in [false, true] {
+        let mut spec = job("a.out", 3);
+        (spec.output.file, spec.output.tag, spec.output.copy) = (Some("/o/f".into()), true, copy);
+        let mut dvm = Cluster::with_job(3, &[], spec);
+        dvm.output(2, "hello\n");
+        dvm.output(2, "half");
+        dvm.fire(dvm.running[&proc(2)].0.0, Timer::Daemon(DaemonTimer::PartialLine(proc(2), Stream::Stdout)));
+        dvm.exit_job(1);
+        let text = "[1,2]<stdout>: hello\n[1,2]<stdout>: half\n";
+        let (_, file) = dvm.files.first_key_value().expect("there is a file");
+        assert_eq!(String::from_utf8_lossy(file), text);
+        assert_eq!(dvm.stdout(), if copy { text } else { "" });
+        assert_eq!(dvm.closed_files.len(), 1);
+    }
+}
+
+/// A file that cannot be written is told once for a job; the job goes on (spec L51).
+#[test]
+fn a_submitter_hears_of_the_first_file_that_cannot_be_written() {
+    let mut spec = job("a.out", 3);
+    spec.output.file = Some("/o/f".into());
+    let mut dvm = Cluster::with_job(3, &[], spec);
+    for rank in [1, 2, 2] {
+        let (path, error) = (format!("/o/{rank}"), "No space left on device".to_owned());
+        let at = dvm.running[&proc(rank)].0;
+        dvm.input(at, Input::Daemon(DaemonInput::FileFailed { job: JobId(1), path, error }));
+        dvm.run();
+    }
+    assert_eq!(dvm.notices.len(), 1, "{:?}", dvm.notices);
+    assert!(dvm.notices[0].contains("/o/1 cannot be written on node"), "{:?}", dvm.notices);
+    dvm.exit_job(1);
+    assert_eq!(dvm.exits[&DaemonRank::HEAD], 0);
 }
 
 #[test]

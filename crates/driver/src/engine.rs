@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ferrite_core::{
-    Account, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink, Transition,
+    Account, DaemonInput, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink, Transition,
 };
 use ferrite_rm::LaunchCommand;
-use ferrite_types::{DaemonRank, PictureFormat, Timestamp};
+use ferrite_types::{DaemonRank, JobId, PictureFormat, Timestamp};
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
 use ferrite_wire::{DvmContact, Served, Ticket};
 use thiserror::Error;
@@ -27,6 +27,7 @@ use crate::guard::Keeper;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
 use crate::output::OutputSinks;
+use crate::output_files::OutputFiles;
 use crate::pmix::PmixBridge;
 use crate::release::{Offer, Turn};
 use crate::secret::Secret;
@@ -35,7 +36,7 @@ use crate::spawn::MemoryPolicy;
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
 use crate::timing::Timing;
-use crate::{Inbox, KeepPicture, Serve, notice, params, pmix, release, signals, topology};
+use crate::{Inbox, KeepPicture, Serve, local_time, notice, params, pmix, release, signals, topology};
 
 /// Number of inputs that are handled before tasks run again: few enough to keep links flowing.
 const BATCH: usize = 128;
@@ -153,6 +154,7 @@ struct Engine {
     release_command: Option<String>,
     processes: Processes,
     sinks: OutputSinks,
+    output_files: OutputFiles,
     stdin: OwnStdin,
     pmix: PmixBridge,
     /// The control socket, if clients can come.
@@ -228,6 +230,7 @@ impl Engine {
             topology,
             contact: links.contact().clone(),
             pid: std::process::id(),
+            local_time_at_zero_s: local_time::now_s() - setup.began.elapsed().as_secs() as i64,
         });
         let clock = Clock(setup.began);
         let published = control.as_ref().map(|control| setup.open_door(control, &mut pmix)).transpose();
@@ -244,6 +247,7 @@ impl Engine {
             releases: Turn::default(),
             processes,
             sinks: OutputSinks::new(inbox.clone()),
+            output_files: OutputFiles::default(),
             stdin: OwnStdin::new(inbox.clone()),
             pmix,
             relays: Relays::new(inbox.clone(), control.as_ref()),
@@ -365,7 +369,8 @@ impl Engine {
             Effect::CloseStdin { proc } => self.processes.close_stdin(proc),
             Effect::ReadStdin { request: RequestId::OWN, limit } => self.stdin.read(limit),
             Effect::WriteOutput { sink, data, account } => self.write_output(sink, data, account),
-            Effect::CloseFile(path) => self.sinks.close_file(&path),
+            Effect::WriteFile { job, path, data } => self.write_file(job, path, &data),
+            Effect::CloseFile(path) => self.output_files.close(&path),
             Effect::Pmix(effect) => self.pmix.apply(effect),
             Effect::Relay(RelayEffect::Listen(served)) => {
                 self.pmix.relay_tools(self.relays.lines(self.rank));
@@ -456,17 +461,17 @@ impl Engine {
         }
     }
 
+    fn write_file(&mut self, job: JobId, path: String, data: &[u8]) {
+        if let Err(error) = self.output_files.write(&path, data) {
+            let error = error.to_string();
+            let _ = self.inbox.send(Input::Daemon(DaemonInput::FileFailed { job, path, error }));
+        }
+    }
+
     fn write_output(&mut self, sink: Sink, data: Bytes, account: Option<Account>) {
-        match (sink, &self.control) {
-            (Sink::File(path), _) => {
-                if let Some(complaint) = self.sinks.write_file(&path, &data, account) {
-                    notice::print(&complaint);
-                }
-            }
-            (Sink::Client(RequestId::OWN, stream), _) | (Sink::Client(_, stream), None) => {
-                self.sinks.write(stream, data, account);
-            }
-            (Sink::Client(request, stream), Some(control)) => control.output(request, stream, data, account),
+        match (sink.to, &self.control) {
+            (RequestId::OWN, _) | (_, None) => self.sinks.write(sink.stream, data, account),
+            (to, Some(control)) => control.output(to, sink.stream, data, account),
         }
     }
 

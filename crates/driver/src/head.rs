@@ -15,7 +15,7 @@ use crate::engine::{self, Role, Serving, Setup};
 use crate::guard::{self, Guarded};
 use crate::secret::{self, Secret};
 use crate::session_dir::{self, SessionDir};
-use crate::{host_name, local_time, notice, start_log};
+use crate::{host_name, notice, start_log};
 
 /// Options of the command line of `prterun` and `prte`.
 #[derive(Debug)]
@@ -176,7 +176,6 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         cwd: run.cwd,
         session_dir: session_dir.path().display().to_string(),
         on_terminal: rustix::termios::isatty(rustix::stdio::stderr()),
-        local_time_at_zero_s: local_time::now_s() - began.elapsed().as_secs() as i64,
         persistent,
         served,
     };

@@ -22,6 +22,7 @@ mod link;
 mod local_time;
 mod notice;
 mod output;
+mod output_files;
 mod params;
 mod pmix;
 mod release;

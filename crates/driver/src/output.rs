@@ -1,12 +1,10 @@
-//! Sinks for the output that this process writes itself: its standard output and error, and files. (Output for a client
-//! goes through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as
-//! [`HeadInput::OutputWritten`] only after the bytes have left this process, which slows writers down to the reader's
-//! pace.
+//! Sinks for the output that this process writes itself: its standard output and error. (Output for a client goes
+//! through [`crate::control`], and files of jobs are [`crate::output_files`].) The engine calls [`OutputSinks`]; credit
+//! comes back as [`HeadInput::OutputWritten`] only after the bytes have left this process, which slows writers down to
+//! the reader's pace.
 //!
 //! Standard output is shared with the caller of this process: its open file is never made nonblocking. A pipe or
 //! terminal is opened anew, with a mode of our own; a helper thread writes to files that cannot be opened anew.
-
-mod files;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -27,20 +25,18 @@ use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::stdio::{Progress, Writer, watched};
-use files::Files;
 
 /// The sinks of this process.
 pub(crate) struct OutputSinks {
     inbox: Inbox,
     stdout: Option<Standard>,
     stderr: Option<Standard>,
-    files: Files,
 }
 
 impl OutputSinks {
     /// Makes the sinks; each is opened by its first write.
     pub(crate) fn new(inbox: Inbox) -> Self {
-        OutputSinks { inbox, stdout: None, stderr: None, files: Files::default() }
+        OutputSinks { inbox, stdout: None, stderr: None }
     }
 
     /// Writes all of it to a standard stream, in order after earlier writes.
@@ -51,21 +47,6 @@ impl OutputSinks {
             Stream::Stderr => (&mut self.stderr, 2),
         };
         standard.get_or_insert_with(|| Standard::open(number, inbox)).write(data, account);
-    }
-
-    /// Writes all of it to a file. On failure it returns the message for the user, once per file.
-    pub(crate) fn write_file(&mut self, path: &str, data: &[u8], account: Option<Account>) -> Option<String> {
-        let result = self.files.write(path, data);
-        credit(&self.inbox, account);
-        let error = result.err()?;
-        Some(format!(
-            "The output file {path} cannot be written: {error}.\nWhat would go there is dropped; the job goes on."
-        ))
-    }
-
-    /// Closes a file after its last write.
-    pub(crate) fn close_file(&mut self, path: &str) {
-        self.files.close(path);
     }
 
     /// Waits until all output has left this process, without limit while a reader pauses.

@@ -73,7 +73,11 @@ impl World {
             Effect::Progress(_) => {}
             // The simulator has no clients on other nodes than the head's.
             Effect::Relay(_) => {}
-            Effect::Accepted { .. } | Effect::Launched { .. } | Effect::CloseFile(_) | Effect::Picture { .. } => {}
+            Effect::Accepted { .. }
+            | Effect::Launched { .. }
+            | Effect::WriteFile { .. }
+            | Effect::CloseFile(_)
+            | Effect::Picture { .. } => {}
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);
             }

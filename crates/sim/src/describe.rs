@@ -83,6 +83,7 @@ pub(crate) fn effect(effect: &Effect, message: Option<&Message>) -> String {
         }
         Effect::Spawn { proc, request } => format!("spawn {proc} {:?}", request.argv),
         Effect::WriteStdin { proc, data } => format!("write stdin {proc} {} B", data.len()),
+        Effect::WriteFile { path, data, .. } => format!("write {path} {} B", data.len()),
         Effect::WriteOutput { sink, data, account } => format!("write {sink:?} {} B {account:?}", data.len()),
         Effect::Trace(Transition::Job { job, from, to }) => {
             format!("job {job}: {} -> {to}", from.map_or("-", |s| s.name()))

@@ -211,13 +211,14 @@ fn draw_large(rng: &mut Rng) -> Option<u32> {
     })
 }
 
-/// Draws the failure policy; the exit code is that of the first failure under every policy. The draw has its own seed,
-/// so that all other draws stay as they are.
+/// Draws the failure policy, under each of which the exit code is that of the first failure, and the place of output.
+/// The draw has its own seed, so that all other draws stay as they are.
 fn draw_policy(seed: u64, spec: &mut JobSpec) {
     let mut rng = Rng::new(!seed);
     spec.options.recoverable = rng.permille(250);
     spec.options.continuous = rng.permille(120);
     spec.options.notify_errors = rng.permille(500);
+    spec.output.file = rng.permille(150).then(|| "/out/file".to_owned());
 }
 
 pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {

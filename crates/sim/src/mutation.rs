@@ -40,6 +40,8 @@ pub enum Mutation {
     TwoAcks,
     /// Every piece of output that begins a job's second hundred lines is lost.
     LostOutput,
+    /// A daemon loses every piece of output for a file that begins a job's second hundred lines.
+    LostFileOutput,
     /// Output is written in pieces of ten bytes, each reversed.
     MixedOutput,
     /// Jobs are not registered with the PMIx library.
@@ -252,7 +254,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 21] = [
+    pub const ALL: [Mutation; 22] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
@@ -264,6 +266,7 @@ impl Mutation {
         Mutation::EarlyAck,
         Mutation::TwoAcks,
         Mutation::LostOutput,
+        Mutation::LostFileOutput,
         Mutation::MixedOutput,
         Mutation::NoRegistration,
         Mutation::NoFenceAnswer,
@@ -426,8 +429,9 @@ impl Mutation {
             Mutation::EarlyAck => acknowledge_early(wanted),
             Mutation::TwoAcks => double(wanted, is_ack),
             Mutation::LostOutput => wanted.retain(|e| !matches!(e, Effect::WriteOutput { data, .. } if data.starts_with(b"1 0 stdout"))),
+            Mutation::LostFileOutput => wanted.retain(|e| !matches!(e, Effect::WriteFile { data, .. } if data.starts_with(b"1 0 stdout"))),
             Mutation::MixedOutput => change(wanted, |e| {
-                if let Effect::WriteOutput { sink: Sink::Client(_, Stream::Stdout), data, .. } = e {
+                if let Effect::WriteOutput { sink: Sink { stream: Stream::Stdout, .. }, data, .. } = e {
                     *data = data.chunks(10).rev().flatten().copied().collect::<Vec<u8>>().into();
                 }
             }),

@@ -435,6 +435,7 @@ impl World {
             topology: Topology::uniform(1, 8, 1),
             contact: Contact(vec![address(rank)]),
             pid: self.next_id as u32,
+            local_time_at_zero_s: 0,
         }
     }
 }
@@ -473,7 +474,6 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         session_dir: "/tmp/prte.1".to_owned(),
         persistent: scenario.persistent,
         served: None,
-        local_time_at_zero_s: 0,
         on_terminal: false,
         env: Vec::new(),
     }

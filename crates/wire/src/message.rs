@@ -121,6 +121,13 @@ pub enum HeadMessage {
         /// The data.
         data: Bytes,
     },
+    /// From a hosting daemon: output of a job cannot be written to its file. It comes once.
+    OutputLost {
+        /// The job.
+        job: JobId,
+        /// The message for the submitter.
+        text: String,
+    },
     /// From a hosting daemon: all local readers have taken bytes of standard input.
     StdinCredit {
         /// The job.
@@ -452,6 +459,7 @@ impl HeadMessage {
             HeadMessage::Stack { .. } => "stack",
             HeadMessage::StacksTaken { .. } => "stacks-taken",
             HeadMessage::Output { .. } => "output",
+            HeadMessage::OutputLost { .. } => "output-lost",
             HeadMessage::StdinCredit { .. } => "stdin-credit",
             HeadMessage::CollectiveFailed { .. } => "collective-failed",
             HeadMessage::CollectiveRoot { .. } => "collective-root",

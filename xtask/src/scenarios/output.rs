@@ -12,6 +12,7 @@ pub(super) fn all() -> Vec<Scenario> {
         the_job_map_names_every_node_and_process,
         tagged_output_names_the_rank_of_every_line,
         standard_error_stays_standard_error,
+        files_of_output_are_written_on_the_node_of_their_process,
         two_programs_form_one_job_with_consecutive_ranks,
         variables_and_working_directory_reach_every_node,
         processes_are_laid_out_by_node_and_by_count_per_node,
@@ -80,6 +81,22 @@ fn standard_error_stays_standard_error(c: &Context) -> Result<()> {
         "stderr is not what the ranks wrote\n    {}",
         outcome.tail()
     );
+    Ok(())
+}
+
+/// `/tmp` is another directory on each node.
+fn files_of_output_are_written_on_the_node_of_their_process(c: &Context) -> Result<()> {
+    let job = c.everywhere(1, "-n 4 --output file=/tmp/of-%R:pattern hostname")?;
+    job.run()?.code(0)?.lines(&[])?;
+    let show = c.everywhere(1, "-n 4 sh -c")?.words(["cat /tmp/of-*.out; rm /tmp/of-*"])?;
+    show.run()?.code(0)?.lines(&hosts_of([1, 1, 1, 1]))?;
+    let copied = c.everywhere(1, "-n 4 --output dir=/tmp/of,copy,rank sh -c")?.words(["echo I am $PMIX_RANK"])?;
+    let tagged: Vec<String> = (0..4).map(|rank| format!("[{rank}]<stdout>: I am {rank}")).collect();
+    copied.run()?.code(0)?.lines(&tagged)?;
+    let show = c.everywhere(1, "-n 4 sh -c")?.words(["cat /tmp/of/*/rank.*/stdout; rm -r /tmp/of"])?;
+    show.run()?.code(0)?.lines(&tagged)?;
+    let broken = c.everywhere(1, "-n 4 --output file=/dev/null/of hostname")?.run()?.code(0)?;
+    broken.complains_about(&["cannot be written on node n", "the job goes on"])?;
     Ok(())
 }
 

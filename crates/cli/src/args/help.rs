@@ -155,8 +155,8 @@ const OUTPUT: &str = "\
   raw                     pass output on as it comes, not line by line
 
 Each takes =0 or =1 as well. Qualifiers may be written behind a colon: dir=D:copy,raw
-Ranks in names of files have leading zeros, as many as the size of the job has digits. The head writes
-all files, on its own node; a relative name begins in the directory in which the command is run.
+Ranks in names of files have leading zeros, as many as the size of the job has digits. The files of a
+process are written on its node; a relative name begins in the directory in which the command is run.
 ";
 
 const DISPLAY: &str = "\

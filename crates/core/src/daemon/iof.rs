@@ -10,6 +10,7 @@ use ferrite_wire::{HeadMessage, StdinDest, Stream};
 use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
+use crate::output::{Author, Lines};
 use crate::{DaemonTimer, Effect};
 
 /// The size of one read of a stream (bytes).
@@ -39,6 +40,29 @@ pub(super) struct OutStream {
     checking: bool,
     /// The number of times that a running writer was given more time.
     spared: u8,
+}
+
+/// The output files of a job on this node.
+#[derive(Debug, Default)]
+pub(super) struct OutputFiles {
+    lines: Lines<String>,
+    known: BTreeSet<String>,
+    /// True when one of them could not be written.
+    failed: bool,
+}
+
+impl OutputFiles {
+    /// Closes them.
+    pub(super) fn close(self, cx: &mut Cx) {
+        self.known.into_iter().for_each(|path| cx.effect(Effect::CloseFile(path)));
+    }
+
+    /// Ends the unfinished tagged lines of a process that has ended.
+    pub(super) fn end_lines_of(&mut self, proc: ProcId, cx: &mut Cx) {
+        for path in self.lines.end_lines_of(proc) {
+            cx.effect(Effect::WriteFile { job: proc.job, path, data: Bytes::from_static(b"\n") });
+        }
+    }
 }
 
 /// The window of a job's output, and the streams that wait for room in it.
@@ -166,10 +190,40 @@ impl Daemon {
         if data.is_empty() {
             return;
         }
-        if let Some(job) = self.jobs.get_mut(&proc.job) {
-            job.window.on_the_way += data.len();
+        let is_in_file = self.write_file(proc, stream, data.clone(), cx);
+        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        if is_in_file && !job.order.spec.output.copy {
+            return;
         }
+        job.window.on_the_way += data.len();
         cx.send_head(HeadMessage::Output { proc, stream, data });
+    }
+
+    /// Writes output of a process to its file (spec L51). Returns false when the job has no files.
+    pub(super) fn write_file(&mut self, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) -> bool {
+        let now_s = self.local.local_time_at_zero_s + (cx.now.0 / 1_000_000) as i64;
+        let Some(job) = self.jobs.get_mut(&proc.job) else { return false };
+        let (spec, map) = (&job.order.spec, &job.order.map);
+        let pid = job.procs.get(&proc.rank).and_then(|local| local.pid).unwrap_or(0);
+        let author = Author { dvm: &self.dvm, spec, map, proc, pid, stream, now_s };
+        let Some(path) = author.file() else { return false };
+        let marks = author.marks();
+        let data = job.files.lines.write(&path, &marks, data);
+        job.files.known.insert(path.clone());
+        cx.effect(Effect::WriteFile { job: proc.job, path, data });
+        true
+    }
+
+    /// Reports the first file of a job that cannot be written (spec L51). The job goes on.
+    pub(super) fn on_file_failed(&mut self, id: JobId, path: &str, error: &str, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if !std::mem::replace(&mut job.files.failed, true) {
+            let text = format!(
+                "The output file {path} cannot be written on node {}: {error}.\nOutput for it is dropped; the job goes on.",
+                self.local.hostname,
+            );
+            cx.send_head(HeadMessage::OutputLost { job: id, text });
+        }
     }
 
     pub(super) fn on_output_credit(&mut self, id: JobId, bytes: u64, cx: &mut Cx) {

@@ -7,7 +7,7 @@ use ferrite_types::{DaemonRank, Device, EnvOp, JobId, Placement, ProcId, Rank, S
 use ferrite_wire::{HeadMessage, LaunchOrder, ProcEnd, StartError};
 
 use super::Daemon;
-use super::iof::Window;
+use super::iof::{OutputFiles, Window};
 use super::kill::KillStep;
 use super::pmi1::Pmi1Job;
 use super::proc::{LocalProc, proc_id};
@@ -33,6 +33,7 @@ pub(super) struct LocalJob {
     pub(super) stdin_uncredited: u64,
     pub(super) pmi1: Pmi1Job,
     pub(super) window: Window,
+    pub(super) files: OutputFiles,
     /// Bytes of stacks that may still be sent, while they are taken.
     pub(super) stacks: Option<usize>,
 }
@@ -93,6 +94,7 @@ impl Daemon {
             stdin_uncredited: 0,
             pmi1: Pmi1Job::default(),
             window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1, self.output_limit),
+            files: OutputFiles::default(),
             stacks: None,
         };
         self.jobs.insert(id, job);
@@ -128,9 +130,8 @@ impl Daemon {
 
     /// Forgets a job that is over everywhere.
     pub(super) fn on_forget(&mut self, id: JobId, cx: &mut Cx) {
-        if self.jobs.remove(&id).is_none() {
-            return;
-        }
+        let Some(job) = self.jobs.remove(&id) else { return };
+        job.files.close(cx);
         self.drop_collectives(id, cx);
         self.drop_modexes(id, cx);
         self.drop_questions(id, cx);

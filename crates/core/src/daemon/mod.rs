@@ -116,6 +116,7 @@ impl Daemon {
             DaemonInput::Exited { proc, status } => self.on_exited(proc, status, cx),
             DaemonInput::Output { proc, stream, data } => self.on_output(proc, stream, data, cx),
             DaemonInput::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),
+            DaemonInput::FileFailed { job, path, error } => self.on_file_failed(job, &path, &error, cx),
             DaemonInput::OutputClosed { proc, stream } => self.on_output_closed(proc, stream, cx),
             DaemonInput::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
             DaemonInput::StackTaken { proc, text } => self.on_stack_taken(proc, text, cx),

@@ -13,6 +13,7 @@ use super::iof::OutStream;
 #[derive(Debug)]
 pub(super) struct LocalProc {
     pub(super) state: ProcState,
+    pub(super) pid: Option<u32>,
     /// Its exit status, once it was reaped.
     pub(super) exit: Option<ExitStatus>,
     /// True after its init; `finalized` is true after its finalize.
@@ -36,6 +37,7 @@ impl LocalProc {
     pub(super) fn new(reads_stdin: bool) -> LocalProc {
         LocalProc {
             state: ProcState::Init,
+            pid: None,
             exit: None,
             connected: false,
             finalized: false,
@@ -88,6 +90,7 @@ impl Daemon {
         let Some(local) = job.procs.get_mut(&proc.rank) else {
             return;
         };
+        local.pid = Some(pid);
         local.killed |= killed;
         set_state(local, proc, ProcState::Running, cx);
         if killed {
@@ -154,6 +157,7 @@ impl Daemon {
         let state = local.end_state(status, sync_ok, awaited);
         let status = local.abort_code.map_or(status, ExitStatus::Exited);
         set_state(local, proc, state, cx);
+        job.files.end_lines_of(proc, cx);
         // Processes that end because this daemon leaves are lost with it; the head sees the loss as their cause.
         if !(goes_alone && state == ProcState::KilledByCmd) {
             job.ends.push(ProcEnd { rank: proc.rank, state, status });

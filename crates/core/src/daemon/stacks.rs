@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use ferrite_types::{Duration, JobId, ProcId};
-use ferrite_wire::HeadMessage;
+use ferrite_wire::{HeadMessage, Stream};
 
 use super::Daemon;
 use super::job::LocalJob;
@@ -25,7 +25,7 @@ impl Daemon {
         cx.effect(Effect::TakeStacks { job: id, procs, until: cx.now + limit, most: MOST_OF_ONE });
     }
 
-    /// Passes the stack of a process on, as far as there is room.
+    /// Passes the stack of a process on, as far as there is room, and puts it into the file of its standard error.
     pub(super) fn on_stack_taken(&mut self, proc: ProcId, mut text: Bytes, cx: &mut Cx) {
         let Some(room) = self.jobs.get_mut(&proc.job).and_then(|job| job.stacks.as_mut()) else {
             return;
@@ -35,11 +35,18 @@ impl Daemon {
             text = [text.as_ref(), CUT].concat().into();
         }
         *room = room.saturating_sub(text.len());
+        let heading = format!("Stack of rank {}:\n", proc.rank);
+        self.write_file(proc, Stream::Stderr, Bytes::from([heading.as_bytes(), &text, b"\n"].concat()), cx);
         cx.send_head(HeadMessage::Stack { proc, text });
     }
 
     pub(super) fn on_stacks_taken(&mut self, id: JobId, obstacle: Option<String>, cx: &mut Cx) {
         if self.jobs.get_mut(&id).is_some_and(|job| job.stacks.take().is_some()) {
+            let first = self.jobs.get(&id).and_then(|job| job.running().next());
+            if let (Some(obstacle), Some(proc)) = (&obstacle, first) {
+                let text = format!("No stacks from node {}: {obstacle}.\n", self.local.hostname);
+                self.write_file(proc, Stream::Stderr, text.into(), cx);
+            }
             cx.send_head(HeadMessage::StacksTaken { job: id, obstacle });
         }
     }

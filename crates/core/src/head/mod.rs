@@ -162,6 +162,7 @@ impl Head {
             HeadMessage::Stack { proc, text } => self.on_stack(proc, &text, cx),
             HeadMessage::StacksTaken { job, obstacle } => self.on_stacks_taken(origin, job, obstacle, cx),
             HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
+            HeadMessage::OutputLost { job, text } => self.on_output_lost(job, text, cx),
             HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
             HeadMessage::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
             HeadMessage::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),

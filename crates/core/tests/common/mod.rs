@@ -30,6 +30,8 @@ pub struct Cluster {
     pub progress: Vec<String>,
     pub pictures: Vec<(RequestId, PictureFormat, String)>,
     pub written: BTreeMap<Sink, Vec<u8>>,
+    /// Output files, by path.
+    pub files: BTreeMap<String, Vec<u8>>,
     pub replies: Vec<(RequestId, Reply)>,
     /// Jobs that submissions became.
     pub accepted: BTreeMap<RequestId, JobId>,
@@ -104,7 +106,13 @@ pub struct Frozen {
 }
 
 pub fn local(name: &str) -> LocalNode {
-    LocalNode { hostname: name.to_owned(), topology: Topology::uniform(1, 4, 1), contact: Contact::default(), pid: 1 }
+    LocalNode {
+        hostname: name.to_owned(),
+        topology: Topology::uniform(1, 4, 1),
+        contact: Contact::default(),
+        pid: 1,
+        local_time_at_zero_s: 0,
+    }
 }
 
 pub fn app(program: &str, np: u32) -> AppContext {
@@ -171,7 +179,6 @@ impl Cluster {
             prted: "prted".to_owned(),
             cwd: "/".to_owned(),
             session_dir: "/tmp/prte.1".to_owned(),
-            local_time_at_zero_s: 0,
             on_terminal: false,
             env: Vec::new(),
             persistent,
@@ -192,6 +199,7 @@ impl Cluster {
             progress: Vec::new(),
             pictures: Vec::new(),
             written: BTreeMap::new(),
+            files: BTreeMap::new(),
             replies: Vec::new(),
             accepted: BTreeMap::new(),
             started: Vec::new(),
@@ -443,7 +451,7 @@ impl Cluster {
     }
 
     pub fn stdout_of(&self, id: u64) -> String {
-        let sink = Sink::Client(RequestId(id), Stream::Stdout);
+        let sink = Sink { to: RequestId(id), stream: Stream::Stdout };
         String::from_utf8_lossy(self.written.get(&sink).map_or(&[], Vec::as_slice)).into_owned()
     }
 
@@ -580,6 +588,9 @@ impl Cluster {
             Effect::Notice { text, .. } => self.notices.push(text),
             Effect::Progress(line) => self.progress.push(line),
             Effect::Picture { to, format, text } => self.pictures.push((to, format, text)),
+            Effect::WriteFile { path, data, .. } => {
+                self.files.entry(path).or_default().extend_from_slice(&data);
+            }
             Effect::CloseFile(file) => self.closed_files.push(file),
             Effect::Accepted { request, job } => {
                 self.accepted.insert(request, job);

@@ -1,5 +1,5 @@
-//! Guarantee: output arrives whole: the lines of a rank in order, not mixed with others, and all of them without
-//! faults.
+//! Guarantee: output arrives whole, at the submitter or in files: the lines of a rank in order, not mixed with others,
+//! and all of them without faults.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,18 @@ pub(super) struct Output {
     complete: bool,
     /// True for raw output, whose chunks may be mixed; it is not checked.
     raw: bool,
-    /// The unfinished line of each sink.
-    rest: BTreeMap<Sink, Vec<u8>>,
+    /// The unfinished line of each sink and file.
+    rest: BTreeMap<Place, Vec<u8>>,
     /// Next line expected, by `job rank stream`.
     seen: BTreeMap<String, u64>,
     written: BTreeMap<ProcId, [u64; 2]>,
+}
+
+/// A place to which output is written.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Sink(Sink),
+    File(String),
 }
 
 impl Output {
@@ -32,6 +39,26 @@ impl Output {
             seen: BTreeMap::new(),
             written: BTreeMap::new(),
         }
+    }
+
+    fn wrote(&mut self, place: Place, data: &[u8]) -> Result<(), String> {
+        let mut lines = data.split_inclusive(|b| *b == b'\n');
+        let mut rest = self.rest.remove(&place).unwrap_or_default();
+        if !rest.is_empty() {
+            rest.extend_from_slice(lines.next().unwrap_or_default());
+            if let Some((b'\n', line)) = rest.split_last() {
+                self.line(line)?;
+                rest.clear();
+            }
+        }
+        for piece in lines {
+            match piece.split_last() {
+                Some((b'\n', line)) => self.line(line)?,
+                Some(_) | None => rest.extend_from_slice(piece),
+            }
+        }
+        self.rest.insert(place, rest);
+        Ok(())
     }
 
     /// `job rank stream number some text`
@@ -61,23 +88,10 @@ impl Invariant for Output {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Effect { effect: Effect::WriteOutput { sink, data, .. }, .. } if !self.raw => {
-                let mut lines = data.split_inclusive(|b| *b == b'\n');
-                let mut rest = self.rest.remove(sink).unwrap_or_default();
-                if !rest.is_empty() {
-                    rest.extend_from_slice(lines.next().unwrap_or_default());
-                    if let Some((b'\n', line)) = rest.split_last() {
-                        self.line(line)?;
-                        rest.clear();
-                    }
-                }
-                for piece in lines {
-                    match piece.split_last() {
-                        Some((b'\n', line)) => self.line(line)?,
-                        Some(_) | None => rest.extend_from_slice(piece),
-                    }
-                }
-                self.rest.insert(sink.clone(), rest);
-                Ok(())
+                self.wrote(Place::Sink(*sink), data)
+            }
+            Observation::Effect { effect: Effect::WriteFile { path, data, .. }, .. } if !self.raw => {
+                self.wrote(Place::File(path.clone()), data)
             }
             Observation::ProcEnded { proc, lines, .. } => {
                 self.written.insert(*proc, *lines);

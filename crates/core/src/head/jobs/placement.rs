@@ -296,7 +296,7 @@ impl Head {
             let _ = writeln!(text, "[{}:{pid}] Rank {rank} {what}", node.name);
         }
         if let Some(request) = job.request {
-            let sink = Sink::Client(request, Stream::Stderr);
+            let sink = Sink { to: request, stream: Stream::Stderr };
             cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
         }
     }
@@ -322,7 +322,7 @@ fn numbers(display: &Display) -> Numbers {
 
 fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
     if let Some(request) = to.filter(|_| !text.is_empty()) {
-        let sink = Sink::Client(request, Stream::Stdout);
+        let sink = Sink { to: request, stream: Stream::Stdout };
         cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
     }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, Duration, JobId, ProcId, printable};
-use ferrite_wire::{DaemonMessage, Dest, Stream};
+use ferrite_wire::{DaemonMessage, Dest};
 
 use super::notices;
 use super::record::Job;
+use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::lists::listed;
-use crate::{Effect, HeadTimer, Sink};
 
 /// Bytes of stacks of one job that all daemons together may send, which bounds the head's memory.
 const MOST_OF_JOB: usize = 16 << 20;
@@ -58,7 +58,7 @@ impl Head {
         true
     }
 
-    /// Shows the stack of a process to the submitter, or puts it where the process's standard error goes.
+    /// Shows the stack of a process to the submitter.
     pub(in crate::head) fn on_stack(&mut self, proc: ProcId, text: &Bytes, cx: &mut Cx) {
         let is_wanted = |job: &Job| {
             let waits = |gathering: &Gathering| gathering.waits_for.iter().any(|(job, _)| *job == proc.job);
@@ -70,7 +70,9 @@ impl Head {
         let Some(job) = self.jobs.get_mut(proc.job) else { return };
         job.stacks_taken += 1;
         let text = notices::stack(job, proc.rank, &String::from_utf8_lossy(text));
-        self.tell_or_keep(proc, text, cx);
+        if let Some(request) = job.request {
+            cx.notice_to(request, text);
+        }
     }
 
     /// Notes that a daemon has taken the stacks of its processes of a job.
@@ -86,9 +88,8 @@ impl Head {
         if let Some(obstacle) = obstacle {
             let job = self.jobs.at(of);
             let text = format!("No stacks from node {}: {}.", self.node_name(daemon), printable(&obstacle));
-            let rank = job.map().on_daemon(daemon).next().map(|(rank, _)| rank);
-            if let Some(rank) = rank {
-                self.tell_or_keep(ProcId { job: of, rank }, text, cx);
+            if let Some(request) = job.request {
+                cx.notice_to(request, text);
             }
         }
         self.expect_no_stacks(id, |waited| *waited == (of, daemon), cx);
@@ -136,19 +137,6 @@ impl Head {
             job.gathering = None;
             cx.cancel_timer(HeadTimer::Stacks(id));
             self.time_is_over(id, cx);
-        }
-    }
-
-    fn tell_or_keep(&mut self, proc: ProcId, text: String, cx: &mut Cx) {
-        let job = self.jobs.at(proc.job);
-        if let Some(request) = job.request {
-            return cx.notice_to(request, text);
-        }
-        for sink in self.sinks_of(proc, Stream::Stderr) {
-            if let Sink::File(file) = &sink {
-                self.jobs.note_file(proc.job, file);
-            }
-            cx.effect(Effect::WriteOutput { sink, data: Bytes::from(format!("{text}\n")), account: None });
         }
     }
 }

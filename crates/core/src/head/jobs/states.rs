@@ -286,9 +286,7 @@ impl Head {
         self.clients.remember(self.final_detail(&job));
         self.inherit_sessions(id, cx);
         self.sweep_sessions(cx);
-        for file in self.jobs.output.forget(id) {
-            cx.effect(Effect::CloseFile(file));
-        }
+        self.jobs.output.forget(id);
         self.jobs.connections.forget(id);
         self.pmix.forget_job(id, cx);
         self.end_sets(id, cx);

@@ -1,4 +1,4 @@
-//! Output files (`--output dir=...`, `file=...`). Only [`super::OutputSinks`] uses it.
+//! Output files of the processes of this node (`--output dir=...`, `file=...`).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ const MOST_OPEN: usize = 128;
 
 /// The files that were written to.
 #[derive(Default)]
-pub(super) struct Files {
+pub(crate) struct OutputFiles {
     files: BTreeMap<String, Entry>,
     open: usize,
     clock: u64,
@@ -24,9 +24,9 @@ struct Entry {
     last_use: u64,
 }
 
-impl Files {
+impl OutputFiles {
     /// Writes all of it. An error comes once per file; later writes to it are dropped.
-    pub(super) fn write(&mut self, path: &str, data: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, path: &str, data: &[u8]) -> io::Result<()> {
         self.clock += 1;
         if !self.files.contains_key(path) {
             self.files.insert(path.to_owned(), Entry::default());
@@ -50,7 +50,7 @@ impl Files {
     }
 
     /// Forgets a file. A later write replaces its content.
-    pub(super) fn close(&mut self, path: &str) {
+    pub(crate) fn close(&mut self, path: &str) {
         let entry = self.files.remove(path);
         self.open -= usize::from(entry.is_some_and(|entry| entry.file.is_some()));
     }
@@ -95,7 +95,7 @@ mod tests {
     fn more_files_than_may_be_open_are_all_written_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = |i: usize| format!("{}/{i}/stdout", dir.path().display());
-        let mut files = Files::default();
+        let mut files = OutputFiles::default();
         for round in ["one ", "two"] {
             for i in 0..MOST_OPEN + 10 {
                 files.write(&path(i), round.as_bytes()).unwrap();
@@ -112,13 +112,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = format!("{}/out", dir.path().display());
         fs::write(&path, "of yesterday").unwrap();
-        Files::default().write(&path, b"new").unwrap();
+        OutputFiles::default().write(&path, b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     }
 
     #[test]
     fn a_file_that_cannot_be_written_is_an_error_once() {
-        let mut files = Files::default();
+        let mut files = OutputFiles::default();
         assert!(files.write("/dev/null/sub/out", b"x").is_err());
         assert!(files.write("/dev/null/sub/out", b"x").is_ok());
     }
