@@ -12,8 +12,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{
-    CollectiveResult, Contact, Fact, Found, Frame, LaunchOrder, ProcFailure, ProcessSet, Resize, Served, Stream,
-    Ticket, TimeWarning,
+    CollectiveResult, Contact, EventRange, Fact, Found, Frame, LaunchOrder, PmixEvent, ProcFailure, ProcessSet, Resize,
+    Served, Stream, Ticket, TimeWarning,
 };
 
 use crate::input::{PmixToken, RelayId, RequestId};
@@ -345,6 +345,15 @@ pub enum PmixEffect {
         token: PmixToken,
         /// The data, or a PMIx status (negative).
         result: CollectiveResult,
+    },
+    /// Tells local processes and tools of an event, each once.
+    Event {
+        /// The event.
+        event: Box<PmixEvent>,
+        /// The local processes that are to hear it, whether they have called init yet or not.
+        to: Vec<ProcId>,
+        /// The addressees; the driver finds its tools among them.
+        range: EventRange,
     },
     /// Answers [`crate::PmixCall::Resize`]: refused, unchanged, or begun.
     ReplyResize {

@@ -6,7 +6,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{
-    CollectiveResult, ControlOrder, DataCall, Frame, Members, ResizeRequest, StartError, Stream, Subject,
+    CollectiveResult, ControlOrder, DataCall, EventRange, Frame, Members, PmixEvent, ResizeRequest, StartError, Stream,
+    Subject,
 };
 
 use crate::effect::Account;
@@ -405,6 +406,14 @@ pub enum PmixCall {
         submission: Box<Submission>,
         /// The upcall's token for the reply.
         token: PmixToken,
+    },
+    /// A local process, or a tool of this node, raises an event for others than those of its own node, whom the library
+    /// has told. Nothing answers.
+    Event {
+        /// The event; its source is the holder of the connection.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
     },
     /// A local process publishes data, or looks them up. [`crate::PmixEffect::DataReply`] answers.
     Data {

@@ -14,6 +14,7 @@
 mod array;
 mod completer;
 mod environment;
+mod flood;
 mod gate;
 mod job;
 mod module;

@@ -319,28 +319,50 @@ unsafe extern "C" fn deregister_events(
     DONE
 }
 
-// This is answered at once: with a later answer the library uses the request after it freed it.
+// The return value is the answer: with a callback after `PMIX_SUCCESS` libpmix 4.2 uses a request that it has freed.
 unsafe extern "C" fn notify_event(
     code: sys::pmix_status_t,
     source: *const sys::pmix_proc_t,
     range: sys::pmix_data_range_t,
     info: *mut sys::pmix_info_t,
     ninfo: usize,
-    _callback: sys::pmix_op_cbfunc_t,
-    _data: *mut c_void,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let (source, info) = unsafe { (Proc::from_raw(source), Info::from_array(info, ninfo)) };
-    if let (Some(inner), Some(source)) = (active(), source) {
-        // The library passes our own notices to this function first.
-        if !inner.is_self(&source) {
-            inner.receive(Upcall::Event { code: Status(code), source, range, info });
-            // The library itself tells all processes on this node; the event goes no further.
-            let is_here = [sys::PMIX_RANGE_PROC_LOCAL, sys::PMIX_RANGE_LOCAL].contains(&u32::from(range));
-            return if is_here { DONE } else { sys::PMIX_ERR_NOT_SUPPORTED };
-        }
+    let (Some(inner), Some(source)) = (active(), source) else { return Status::NOT_RUNNING.0 };
+    // The library passes our own notices to this function as well.
+    if inner.is_self(&source) {
+        return DONE;
     }
-    DONE
+    let refused = match () {
+        () if u32::from(range) > sys::PMIX_RANGE_PROC_LOCAL
+            || (u32::from(range) == sys::PMIX_RANGE_CUSTOM && !names_someone(&info)) =>
+        {
+            Status::BAD_PARAM
+        }
+        () if !info.iter().all(|info| info.value.can_travel()) => Status::NOT_SUPPORTED,
+        () if !inner.admits_event(&source, &info) => Status::OUT_OF_RESOURCE,
+        () => {
+            inner.receive(Upcall::Event { code: Status(code), source, range, info });
+            return DONE;
+        }
+    };
+    if inner.is_first_refused_event(&source) {
+        inner.receive(Upcall::Refused { proc: Some(source), service: format!("event {code}: {refused}") });
+    }
+    if !inner.hides_refused_events() {
+        return refused.0;
+    }
+    op_reply(&inner, callback, data).complete(Err(refused));
+    sys::PMIX_OPERATION_IN_PROGRESS
+}
+
+fn names_someone(info: &[Info]) -> bool {
+    let named = info.iter().find(|info| info.is(sys::PMIX_EVENT_CUSTOM_RANGE)).map(|info| &info.value);
+    matches!(named, Some(crate::Value::Proc(_)))
+        || matches!(named, Some(crate::Value::Procs(procs)) if !procs.is_empty())
 }
 
 unsafe extern "C" fn query(

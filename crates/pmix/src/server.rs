@@ -6,12 +6,14 @@ use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
 
 use ferrite_pmix_sys as sys;
 use ferrite_pmix_sys::{Functions, Library, OpenError, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::array::InfoArray;
+use crate::flood::Floodgate;
 use crate::job::{Compress, describe};
 use crate::progress::Progress;
 use crate::value::slice;
@@ -80,6 +82,9 @@ pub(crate) struct Inner {
     receiver: Box<dyn Fn(Upcall) + Send + Sync>,
     progress: Arc<Progress>,
     me: Proc,
+    version: Version,
+    started: Instant,
+    floodgate: Mutex<Floodgate>,
     dmodex: Mutex<Dmodex>,
 }
 
@@ -100,6 +105,27 @@ impl Inner {
 
     pub(crate) fn is_self(&self, proc: &Proc) -> bool {
         *proc == self.me
+    }
+
+    /// True unless this client, or the node, raises more events than it may.
+    pub(crate) fn admits_event(&self, source: &Proc, info: &[Info]) -> bool {
+        let bytes = postcard::to_stdvec(info).map_or(u64::MAX, |bytes| bytes.len() as u64);
+        self.floodgate().admits(source, bytes, self.started.elapsed())
+    }
+
+    /// True for the first event of a client that is refused.
+    pub(crate) fn is_first_refused_event(&self, source: &Proc) -> bool {
+        self.floodgate().is_news(source)
+    }
+
+    fn floodgate(&self) -> MutexGuard<'_, Floodgate> {
+        self.floodgate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True for a library that answers success when an event is refused by the return value. It takes
+    /// "in progress" with a later callback, which others do not expect.
+    pub(crate) fn hides_refused_events(&self) -> bool {
+        self.version.major == 4
     }
 
     fn dmodex(&self) -> MutexGuard<'_, Dmodex> {
@@ -157,6 +183,9 @@ impl Server {
             receiver: Box::new(receiver),
             progress: Arc::new(Progress::new(functions)),
             me,
+            version: opened.version(),
+            started: Instant::now(),
+            floodgate: Mutex::new(Floodgate::new()),
             dmodex: Mutex::default(),
         });
         // This comes before the call, because upcalls may come before it returns.

@@ -30,6 +30,8 @@ impl Status {
     pub const UNREACHABLE: Self = Self(sys::PMIX_ERR_UNREACH);
     /// An argument makes no sense.
     pub const BAD_PARAM: Self = Self(sys::PMIX_ERR_BAD_PARAM);
+    /// A resource does not suffice.
+    pub const OUT_OF_RESOURCE: Self = Self(sys::PMIX_ERR_OUT_OF_RESOURCE);
     /// The library is not running (any more).
     pub const NOT_RUNNING: Self = Self(sys::PMIX_ERR_INIT);
     /// Event: a process died by a signal or an abort.
@@ -50,6 +52,8 @@ impl Status {
     pub const COMM_FAILURE: Self = Self(sys::PMIX_ERR_COMM_FAILURE);
     /// Event: a process waits for a debugger.
     pub const READY_FOR_DEBUG: Self = Self(sys::PMIX_READY_FOR_DEBUG);
+    /// Event: a job runs.
+    pub const EVENT_JOB_START: Self = Self(sys::PMIX_EVENT_JOB_START);
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
     /// Event: the DVM has the requested size. No bound release has a name for it.
@@ -81,6 +85,7 @@ impl Status {
             Self::TIMEOUT => "ERR_TIMEOUT",
             Self::LOST_CONNECTION => "ERR_LOST_CONNECTION",
             Self::UNREACHABLE => "ERR_UNREACH",
+            Self::OUT_OF_RESOURCE => "ERR_OUT_OF_RESOURCE",
             Self::BAD_PARAM => "ERR_BAD_PARAM",
             Self::NOT_RUNNING => "ERR_INIT",
             Self::PROC_ABORTED => "ERR_PROC_ABORTED",
@@ -91,6 +96,7 @@ impl Status {
             Self::PROC_ABORTED_BY_SIG => "ERR_PROC_ABORTED_BY_SIG",
             Self::EXIT_NONZERO_TERM => "ERR_EXIT_NONZERO_TERM",
             Self::COMM_FAILURE => "ERR_COMM_FAILURE",
+            Self::EVENT_JOB_START => "EVENT_JOB_START",
             Self::EVENT_JOB_END => "EVENT_JOB_END",
             Self::DVM_IS_READY => "DVM_IS_READY",
             Self::DVM_MOD => "ERR_DVM_MOD",

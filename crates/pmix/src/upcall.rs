@@ -111,7 +111,8 @@ pub enum Upcall {
         /// Lets the process continue.
         reply: Completer<()>,
     },
-    /// A local process raised an event whose range reaches beyond this node. Already answered.
+    /// A local process or tool raised an event whose range reaches beyond this node; the library has told this node.
+    /// Already answered.
     Event {
         /// The event.
         code: Status,

@@ -182,6 +182,15 @@ impl Value {
         })
     }
 
+    /// False for a value that was not decoded, or that has one inside: it cannot be passed on.
+    pub(crate) fn can_travel(&self) -> bool {
+        match self {
+            Self::Apps(_) | Self::Other(_) => false,
+            Self::Infos(infos) => infos.iter().all(|info| info.value.can_travel()),
+            _ => true,
+        }
+    }
+
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {

@@ -279,6 +279,7 @@ impl World {
                 }
             }
             PmixEffect::Notify { .. }
+            | PmixEffect::Event { .. }
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }
             | PmixEffect::JobEnd { .. }

@@ -1,14 +1,17 @@
-//! PMIx calls of virtual processes, except fences: spawn, connect, disconnect, publish, lookup. A process waits for
-//! each answer and goes on, whatever the answer is.
+//! PMIx calls of virtual processes, except fences: spawn, connect, disconnect, publish, lookup, events. A process waits
+//! for each answer and goes on, whatever the answer is.
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
-use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId};
-use ferrite_wire::{Access, ControlOrder, DataCall, DataRange, DataRequest, Members, Persistence, ProcessSet};
+use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank};
+use ferrite_wire::{
+    Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, Members, Persistence,
+    PmixEvent, ProcessSet,
+};
 
 use crate::event::Event;
 use crate::pmix::{Meeting, Waiting};
-use crate::process::{Partner, Step};
+use crate::process::{Partner, Reach, Step};
 use crate::world::World;
 
 /// The limit of a waiting lookup.
@@ -47,6 +50,10 @@ impl World {
                 self.call_data(rank, proc, request);
                 true
             }
+            Step::Raise(reach, count) => {
+                (0..*count).for_each(|_| self.raise(rank, proc, *reach));
+                false
+            }
             Step::Retire(number) => {
                 let retires = self.is_chosen(rank, proc, *number as usize);
                 let host = self.hosts.get_mut(&rank);
@@ -57,6 +64,24 @@ impl World {
             }
             _ => false,
         }
+    }
+
+    /// Raises an event. Each has a number of its own, which names it.
+    fn raise(&mut self, rank: DaemonRank, proc: ProcId, reach: Reach) {
+        self.next_id += 1;
+        let first = |job: JobId| (job, vec![Rank(0)]);
+        let parent = self.hosts.get(&rank).and_then(|host| host.pmix.parent(proc.job));
+        let range = match reach {
+            Reach::Everyone => EventRange::Everyone,
+            Reach::Job => EventRange::Job(proc.job),
+            Reach::First => {
+                let procs = [proc.job].into_iter().chain(parent).map(first).collect();
+                EventRange::Named { procs, tools: Vec::new() }
+            }
+        };
+        let info = EventInfo::Raised(Bytes::copy_from_slice(&self.next_id.to_be_bytes()));
+        let event = Box::new(PmixEvent { code: PmixStatus(-3001), source: EventSource::Proc(proc), info });
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::Event { event, range })));
     }
 
     /// True for the one rank that makes a call for its whole job; the number determines the rank.

@@ -77,6 +77,7 @@ impl Scenario {
         }
         s.move_quiet_phase();
         s.draw_sets(seed);
+        s.add_events(&mut rng);
         s
     }
 
@@ -94,6 +95,22 @@ impl Scenario {
             let init = app.argv.iter().position(|word| word == "init");
             if let Some(at) = init.filter(|_| rng.permille(400)) {
                 app.argv.insert(at + 1, format!("define:{}", rng.between(0, 9)));
+            }
+        }
+    }
+
+    /// Lets processes raise events between their other steps.
+    fn add_events(&mut self, rng: &mut Rng) {
+        let jobs = self.jobs.iter_mut().filter(|job| !job.quiet).map(|job| &mut job.spec);
+        for spec in jobs.chain(self.children.iter_mut().map(|child| &mut child.spec)) {
+            let argv = &mut spec.apps[0].argv;
+            let Some(init) = argv.iter().position(|word| word == "init").filter(|_| rng.permille(600)) else {
+                continue;
+            };
+            for _ in 0..rng.between(1, 3) {
+                let word = *rng.pick(&["raise", "raise", "raise-own", "raise-to"]);
+                let at = rng.between(init as u64 + 1, argv.len() as u64) as usize;
+                argv.insert(at, format!("{word}:{}", rng.between(1, 4)));
             }
         }
     }

@@ -218,6 +218,14 @@ pub enum Mutation {
     ForgottenChildren,
     /// A separate job ends with its parent.
     NoneSeparate,
+    /// An event does not reach one daemon.
+    LostEvent,
+    /// Daemons tell of each event twice.
+    EventTwice,
+    /// Daemons tell of an event after the next one.
+    EventsSwapped,
+    /// Events come in the name of another process.
+    EventForged,
     /// The parent of a job hears twice that it is over.
     ChildEndsTwice,
     /// The parent of a job never hears that it is over.
@@ -360,7 +368,11 @@ impl Mutation {
     ];
 
     /// Faults that show with jobs that spawn others, connect and exchange data (`families`).
-    pub const FAMILIES: [Mutation; 20] = [
+    pub const FAMILIES: [Mutation; 24] = [
+        Mutation::LostEvent,
+        Mutation::EventTwice,
+        Mutation::EventsSwapped,
+        Mutation::EventForged,
         Mutation::UnansweredSpawn,
         Mutation::SpawnAnsweredTwice,
         Mutation::ShortLivedRefused,

@@ -52,6 +52,9 @@ pub enum Step {
     Unpublish(u64),
     /// `define:N`: one rank makes its job a process set.
     Define(u64),
+    /// `raise:N`: N events for everybody; `raise-own:N`: for the job; `raise-to:N`: for its first rank and that of the
+    /// parent.
+    Raise(Reach, u64),
     /// `retire:N`: one rank ends well.
     Retire(u64),
 }
@@ -63,6 +66,17 @@ pub enum Partner {
     Child,
     /// The job that has spawned this one.
     Parent,
+}
+
+/// The range of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// All processes of the DVM.
+    Everyone,
+    /// All processes of the job.
+    Job,
+    /// The first process of the job, and that of its parent.
+    First,
 }
 
 /// A running process.
@@ -253,6 +267,9 @@ impl Step {
             "await" => Step::Lookup(number, true),
             "unpublish" => Step::Unpublish(number),
             "define" => Step::Define(number),
+            "raise" => Step::Raise(Reach::Everyone, number),
+            "raise-own" => Step::Raise(Reach::Job, number),
+            "raise-to" => Step::Raise(Reach::First, number),
             "retire" => Step::Retire(number),
             _ => return None,
         })

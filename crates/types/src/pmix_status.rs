@@ -36,6 +36,14 @@ pub const PMIX_ERR_NO_PERMISSIONS: PmixStatus = PmixStatus(-23);
 pub const PMIX_ERR_OUT_OF_RESOURCE: PmixStatus = PmixStatus(-29);
 /// A limit of time that has passed.
 pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
+/// Event: all processes of a job are started.
+pub const PMIX_LAUNCH_COMPLETE: PmixStatus = PmixStatus(-174);
+/// Event: a job runs.
+pub const PMIX_EVENT_JOB_START: PmixStatus = PmixStatus(-191);
+/// Event: a process has ended.
+pub const PMIX_EVENT_PROC_TERMINATED: PmixStatus = PmixStatus(-201);
+/// Event: a member of a group is gone.
+pub const PMIX_GROUP_MEMBER_FAILED: PmixStatus = PmixStatus(-170);
 /// The DVM is ending.
 pub const PMIX_ERR_UNREACH: PmixStatus = PmixStatus(-25);
 

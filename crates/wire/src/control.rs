@@ -12,7 +12,7 @@ use ferrite_types::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning};
+use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
 pub const CONTROL_VERSION: u16 = 13;
@@ -165,6 +165,21 @@ pub struct Submission {
     pub launcher: String,
     /// For a spawned job: true when it is the root of a spawn tree of its own (`PMIX_SPAWN_CHILD_SEP`).
     pub separate: bool,
+    /// The events about the job that its requester wants.
+    pub watch: Watch,
+}
+
+/// The PMIx events about a job that its requester has asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// The tool that gets them; `None` = the process that has spawned the job.
+    pub tool: Option<ToolName>,
+    /// True for an event when the job runs (`PMIX_NOTIFY_JOB_EVENTS`).
+    pub job: bool,
+    /// True for an event when a process ends (`PMIX_NOTIFY_PROC_TERMINATION`).
+    pub ends: bool,
+    /// True for an event when a process fails (`PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION`).
+    pub failures: bool,
 }
 
 impl Submission {
@@ -181,6 +196,7 @@ impl Submission {
             personality: String::new(),
             launcher: String::new(),
             separate: false,
+            watch: Watch::default(),
         }
     }
 }

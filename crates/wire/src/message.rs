@@ -5,9 +5,9 @@ use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank, RankS
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, Fact,
-    Found, LaunchFailure, LaunchOrder, Order, Part, ProcEnd, ProcFailure, ProcessSet, Resize, ResizeRequest,
-    StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
+    ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, EventRange,
+    Fact, Found, LaunchFailure, LaunchOrder, Order, Part, PmixEvent, ProcEnd, ProcFailure, ProcessSet, Resize,
+    ResizeRequest, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
 };
 
 /// The payload of a frame.
@@ -187,6 +187,13 @@ pub enum HeadMessage {
         id: u64,
         /// The subjects.
         about: Vec<Subject>,
+    },
+    /// From the daemon of a process or tool that has raised an event: the head addresses it.
+    Event {
+        /// The event.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
     },
     /// From the daemon of a relayed client: a message about the client's connection.
     Client {
@@ -372,6 +379,13 @@ pub enum DaemonMessage {
     DefineSet(Box<ProcessSet>),
     /// Head to the daemons that know the process set: it is over.
     DeleteSet(String),
+    /// Head to the daemons of those that are to hear an event.
+    Event {
+        /// The event.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
+    },
     /// To the daemon of a relayed client: a message about the client's connection.
     Client {
         /// The client's number, unique at its daemon.
@@ -468,6 +482,7 @@ impl HeadMessage {
             HeadMessage::DataRequest { .. } => "data-request",
             HeadMessage::Control { .. } => "control",
             HeadMessage::Query { .. } => "query",
+            HeadMessage::Event { .. } => "event",
             HeadMessage::Client { .. } => "client",
         }
     }
@@ -514,6 +529,7 @@ impl DaemonMessage {
             DaemonMessage::QueryReply { .. } => "query-reply",
             DaemonMessage::DefineSet(_) => "define-set",
             DaemonMessage::DeleteSet(_) => "delete-set",
+            DaemonMessage::Event { .. } => "event",
             DaemonMessage::Client { .. } => "client",
         }
     }

@@ -14,6 +14,7 @@ mod dvm;
 mod elastic;
 mod elastic_pmix;
 mod endings;
+mod events;
 mod job_control;
 mod job_data;
 mod limits;
@@ -114,6 +115,7 @@ fn all() -> Vec<Scenario> {
     all.extend(job_control::all());
     all.extend(endings::all());
     all.extend(policies::all());
+    all.extend(events::all());
     all.extend(parameters::all());
     all.extend(spawn::all());
     all.extend(mpich::all());

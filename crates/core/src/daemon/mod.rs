@@ -5,6 +5,7 @@ mod bringup;
 mod child_calls;
 mod clients;
 mod collective;
+mod events;
 mod failed;
 mod iof;
 mod job;
@@ -158,6 +159,7 @@ impl Daemon {
             DaemonMessage::QueryReply { id, facts } => self.on_query_reply(id, facts, cx),
             DaemonMessage::DefineSet(set) => self.on_define_set(*set, cx),
             DaemonMessage::DeleteSet(name) => self.on_delete_set(name, cx),
+            DaemonMessage::Event { event, range } => self.on_event_of_others(*event, range, cx),
             DaemonMessage::Client { number, word } => self.on_client_word(number, word, cx),
         }
     }
@@ -204,6 +206,7 @@ impl Daemon {
                 self.on_collective(CollectiveKind::PmixDisconnect, members, Bytes::new(), token, cx);
             }
             PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, Asker::Pmix(token), cx),
+            PmixCall::Event { event, range } => self.on_event(event, range, cx),
             PmixCall::Data { call, token } => self.on_data(call, Asker::Pmix(token), cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::Limit { token, limit } => self.on_limit(token, limit, cx),

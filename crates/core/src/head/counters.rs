@@ -56,6 +56,8 @@ pub(super) enum Late {
     Collective,
     /// A call of the data server.
     Data,
+    /// An event of a process that is gone.
+    Event,
 }
 
 impl Late {
@@ -69,6 +71,7 @@ impl Late {
             Late::Credit => "credit",
             Late::Collective => "collective",
             Late::Data => "data",
+            Late::Event => "event",
         }
     }
 }

@@ -171,6 +171,7 @@ impl Head {
             HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
             HeadMessage::Control { id, by, order } => self.on_control(origin, id, by, *order, cx),
             HeadMessage::Query { id, about } => self.on_query(origin, id, &about, cx),
+            HeadMessage::Event { event, range } => self.on_event(origin, *event, range, cx),
             HeadMessage::Client { number, word } => self.clients.on_word(origin, number, word, cx),
         }
         self.finish(cx);

@@ -188,11 +188,9 @@ impl Calls {
                     self.pass(PmixCall::ReadyForDebug(proc));
                 }
             }
-            Upcall::Event { code, source, .. } => {
-                tracing::debug!(?code, ?source, "an event for other nodes is not passed on");
-            }
-            // The end of the process gives the same information.
-            Upcall::Lost { .. } => {}
+            // The end of the process gives the same information as its lost connection. All other events go another
+            // way.
+            Upcall::Event { .. } | Upcall::Lost { .. } => {}
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
             }

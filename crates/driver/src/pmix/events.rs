@@ -1,9 +1,100 @@
-//! The failure of a process as a PMIx event for the survivors of its job. Pure; only [`super::PmixBridge`] uses it.
+//! PMIx events as the library and the machine know them: the failure of a process for the survivors of its job, events
+//! that processes and tools raise, and those of the DVM. Pure; only [`super::PmixBridge`] and its parts use it.
 
+use bytes::Bytes;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{ProcState, Rank};
-use ferrite_wire::ProcFailure;
+use ferrite_types::{JobId, PmixStatus, ProcId, ProcState, Rank};
+use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcFailure, ToolName};
+
+use super::control::job_of;
+
+/// Returns an event that a process or a tool has raised, and its addressees. `None` for the range of the resource
+/// manager, whose events end here.
+///
+/// # Errors
+/// An event without addressees, or that cannot be encoded.
+pub(super) fn raised(
+    dvm: &str,
+    source: EventSource,
+    code: Status,
+    range: u8,
+    info: &[Info],
+) -> Result<Option<(Box<PmixEvent>, EventRange)>, Status> {
+    let range = match u32::from(range) {
+        sys::PMIX_RANGE_RM => return Ok(None),
+        sys::PMIX_RANGE_UNDEF | sys::PMIX_RANGE_SESSION | sys::PMIX_RANGE_GLOBAL => EventRange::Everyone,
+        sys::PMIX_RANGE_NAMESPACE => match &source {
+            EventSource::Proc(proc) => EventRange::Job(proc.job),
+            EventSource::Tool(tool) => {
+                let all = ToolName { nspace: tool.nspace.clone(), rank: None };
+                EventRange::Named { procs: Vec::new(), tools: vec![all] }
+            }
+            EventSource::Dvm => return Err(Status::BAD_PARAM),
+        },
+        sys::PMIX_RANGE_CUSTOM => named(dvm, info).ok_or(Status::BAD_PARAM)?,
+        // The library has told all of its own node.
+        sys::PMIX_RANGE_LOCAL | sys::PMIX_RANGE_PROC_LOCAL => return Ok(None),
+        _ => return Err(Status::BAD_PARAM),
+    };
+    // Each addressee gets the event in its own name.
+    let info: Vec<&Info> = info.iter().filter(|info| !info.is(sys::PMIX_EVENT_CUSTOM_RANGE)).collect();
+    let info = postcard::to_stdvec(&info).map_err(|_| Status::BAD_PARAM)?;
+    let event = PmixEvent { code: PmixStatus(code.0), source, info: EventInfo::Raised(Bytes::from(info)) };
+    Ok(Some((Box::new(event), range)))
+}
+
+/// Returns those that a custom range names.
+fn named(dvm: &str, info: &[Info]) -> Option<EventRange> {
+    let value = info.iter().find(|info| info.is(sys::PMIX_EVENT_CUSTOM_RANGE)).map(|info| &info.value)?;
+    let all = match value {
+        Value::Proc(proc) => std::slice::from_ref(proc),
+        Value::Procs(procs) => procs.as_slice(),
+        _ => return None,
+    };
+    let (mut procs, mut tools): (Vec<(JobId, Vec<Rank>)>, Vec<ToolName>) = Default::default();
+    for proc in all {
+        let rank = Some(proc.rank).filter(|rank| *rank != Proc::WILDCARD);
+        let Some(job) = job_of(&proc.nspace, dvm) else {
+            tools.push(ToolName { nspace: proc.nspace.clone(), rank });
+            continue;
+        };
+        match (procs.iter_mut().find(|(of, _)| *of == job), rank) {
+            (Some((_, ranks)), Some(rank)) if !ranks.is_empty() => ranks.push(Rank(rank)),
+            (Some((_, ranks)), None) => ranks.clear(),
+            // The whole job is named already.
+            (Some(_), Some(_)) => {}
+            (None, rank) => procs.push((job, rank.into_iter().map(Rank).collect())),
+        }
+    }
+    Some(EventRange::Named { procs, tools })
+}
+
+/// Returns an event for the library, yet without addressees; `server` stands for the DVM. `None` for infos of another
+/// build.
+pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notice> {
+    let name = |proc: &ProcId| Proc::new(proc.job.nspace(dvm), proc.rank.0);
+    let source = match &event.source {
+        EventSource::Dvm => server,
+        EventSource::Proc(proc) => name(proc),
+        EventSource::Tool(tool) => Proc::new(&tool.nspace, tool.rank.unwrap_or(Proc::WILDCARD)),
+    };
+    let affected = |proc| Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc));
+    let ended = |code: &Option<u8>| code.map(|code| Info::new(sys::PMIX_EXIT_CODE, Value::Int(code.into())));
+    let info = match &event.info {
+        EventInfo::Raised(bytes) => postcard::from_bytes(bytes).ok()?,
+        EventInfo::Job { job, code } => {
+            let whole = affected(Proc::new(job.nspace(dvm), Proc::WILDCARD));
+            let term = code.map(|code| Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(code.into()))));
+            [Some(whole), term, ended(code)].into_iter().flatten().collect()
+        }
+        EventInfo::Proc { proc, code } => [Some(affected(name(proc))), ended(code)].into_iter().flatten().collect(),
+        EventInfo::Member { group, proc } => {
+            vec![affected(name(proc)), Info::new(sys::PMIX_GROUP_ID, group.as_str())]
+        }
+    };
+    Some(Notice { code: Status(event.code.0), source, to: Audience::Procs(Vec::new()), info })
+}
 
 /// Returns the event for these ranks. Its source is the server that reports it, as in the standard;
 /// `PMIX_EVENT_AFFECTED_PROC` names the failed process. `None` for a state that is no failure.
@@ -56,6 +147,48 @@ mod tests {
         assert_eq!(notice.to, Audience::Procs(vec![Proc::new("d@1", 0), Proc::new("d@1", 2)]));
         let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@1", 3)));
         assert_eq!(notice.info, [affected, Info::new(sys::PMIX_EXIT_CODE, Value::Int(137))]);
+    }
+
+    #[test]
+    fn a_raised_event_goes_to_its_range_and_comes_out_as_it_went_in() {
+        let source = EventSource::Proc(ProcId { job: JobId(1), rank: Rank(3) });
+        let raise = |range: u32, info: &[Info]| raised("d", source.clone(), Status(-3000), range as u8, info);
+        let range_of = |range, info: &[Info]| raise(range, info).map(|event| event.map(|(_, range)| range));
+        assert_eq!(range_of(sys::PMIX_RANGE_RM, &[]), Ok(None));
+        for range in [sys::PMIX_RANGE_UNDEF, sys::PMIX_RANGE_SESSION, sys::PMIX_RANGE_GLOBAL] {
+            assert_eq!(range_of(range, &[]), Ok(Some(EventRange::Everyone)));
+        }
+        assert_eq!(range_of(sys::PMIX_RANGE_NAMESPACE, &[]), Ok(Some(EventRange::Job(JobId(1)))));
+        assert_eq!(range_of(sys::PMIX_RANGE_CUSTOM, &[]), Err(Status::BAD_PARAM), "nobody is named");
+        assert_eq!(range_of(sys::PMIX_RANGE_INVALID, &[]), Err(Status::BAD_PARAM));
+
+        let all =
+            [("d@1", 0), ("d@2", 1), ("t", 4), ("d@1", 2), ("d@2", Proc::WILDCARD), ("d@2", 0), ("u", Proc::WILDCARD)];
+        let all = all.map(|(nspace, rank)| Proc::new(nspace, rank)).to_vec();
+        let info =
+            [Info::new(c"k", 7u32), Info::new(sys::PMIX_EVENT_CUSTOM_RANGE, Value::Procs(all)), Info::new(c"l", "x")];
+        let (event, range) = raise(sys::PMIX_RANGE_CUSTOM, &info).unwrap().unwrap();
+        let tool = |nspace: &str, rank| ToolName { nspace: nspace.to_owned(), rank };
+        let procs = vec![(JobId(1), vec![Rank(0), Rank(2)]), (JobId(2), Vec::new())];
+        assert_eq!(range, EventRange::Named { procs, tools: vec![tool("t", Some(4)), tool("u", None)] });
+        let notice = notice("d", Proc::new("d@0", 2), &event).unwrap();
+        assert_eq!((notice.code, notice.source), (Status(-3000), Proc::new("d@1", 3)));
+        assert_eq!(notice.info, [info[0].clone(), info[2].clone()]);
+    }
+
+    #[test]
+    fn an_event_of_the_dvm_names_the_job_or_process_and_its_end() {
+        let of = |info| {
+            notice("d", Proc::new("d@0", 2), &PmixEvent { code: PmixStatus(-1), source: EventSource::Dvm, info })
+        };
+        let job = of(EventInfo::Job { job: JobId(3), code: None }).unwrap();
+        assert_eq!((job.source, job.info.len()), (Proc::new("d@0", 2), 1));
+        let proc = ProcId { job: JobId(3), rank: Rank(1) };
+        let ended = of(EventInfo::Proc { proc, code: Some(7) }).unwrap();
+        let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@3", 1)));
+        assert_eq!(ended.info, [affected.clone(), Info::new(sys::PMIX_EXIT_CODE, Value::Int(7))]);
+        let member = of(EventInfo::Member { group: "g".to_owned(), proc }).unwrap();
+        assert_eq!(member.info, [affected, Info::new(sys::PMIX_GROUP_ID, "g")]);
     }
 
     #[test]

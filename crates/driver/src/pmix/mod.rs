@@ -14,6 +14,7 @@ mod caller;
 mod calls;
 mod control;
 mod door;
+mod early;
 mod events;
 mod hint;
 mod job;
@@ -40,9 +41,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
-use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
+use ferrite_pmix::{Audience, FrontDoor, Info, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
 use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, Topology};
-use ferrite_wire::{Fact, ProcFailure, ProcessSet, Resize, TimeWarning};
+use ferrite_wire::{
+    EventInfo, EventRange, EventSource, Fact, PmixEvent, ProcFailure, ProcessSet, Resize, TimeWarning, ToolName,
+};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
@@ -53,6 +56,7 @@ use crate::session_dir::SessionDir;
 use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
 use door::Door;
+use early::Early;
 use hint::Hints;
 use job::Machine;
 pub(crate) use library::Runner;
@@ -129,6 +133,8 @@ struct Job {
     /// Failures that each process learns of when it connects: libpmix 4.2 delivers an event that is older than the
     /// connection twice.
     failures: Vec<ProcFailure>,
+    /// Events that wait for local processes to connect.
+    early: Early,
 }
 
 impl PmixBridge {
@@ -210,6 +216,7 @@ impl PmixBridge {
             PmixEffect::DeleteSet(name) => self.shared.delete_set(name),
             PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
             PmixEffect::Notify { job, failed } => self.shared.notify(job, &failed),
+            PmixEffect::Event { event, to, range } => self.shared.tell(&event, &to, &range),
             PmixEffect::ReplyResize { token, resize } => {
                 self.shared.calls.borrow_mut().reply_resize(token, &resize);
             }
@@ -291,7 +298,14 @@ impl Shared {
                 let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
                 app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
             });
-        let job = Job { registration, local_size, has_called: false, connected: BTreeSet::new(), failures: Vec::new() };
+        let job = Job {
+            registration,
+            local_size,
+            has_called: false,
+            connected: BTreeSet::new(),
+            failures: Vec::new(),
+            early: Early::default(),
+        };
         if let Some(library) = self.running() {
             self.present(&library, &job);
         }
@@ -351,7 +365,54 @@ impl Shared {
         if let Some(job) = self.jobs.borrow_mut().get_mut(&proc.job) {
             job.connected.insert(proc.rank);
             self.announce(proc.job, &job.failures, &[proc.rank]);
+            let early = job.early.take(proc.rank);
+            early.into_iter().for_each(|notice| self.deliver(notice, self.name(proc)));
         }
+    }
+
+    /// Tells processes and tools of this node of an event. Each gets a copy of its own: an event for several would
+    /// reach those twice that register for it again.
+    fn tell(&self, event: &PmixEvent, to: &[ProcId], range: &EventRange) {
+        let Some(notice) = events::notice(&self.dvm, self.server(), event) else { return };
+        let bytes = size_of::<Notice>() + if let EventInfo::Raised(info) = &event.info { info.len() } else { 0 };
+        for (id, job) in self.jobs.borrow_mut().iter_mut() {
+            let ranks = to.iter().filter(|proc| proc.job == *id).map(|proc| proc.rank);
+            let (now, later): (Vec<Rank>, Vec<Rank>) = ranks.partition(|rank| job.connected.contains(rank));
+            now.into_iter().for_each(|rank| self.deliver(notice.clone(), self.name(ProcId { job: *id, rank })));
+            if job.early.keep(&notice, bytes, later.into_iter().collect()) > 0 {
+                tracing::warn!(job = %id, "too many events for processes without init: the oldest are lost");
+            }
+        }
+        let tools = self.tools.get().map(|tools| tools.borrow().named(range)).unwrap_or_default();
+        tools.into_iter().for_each(|tool| self.deliver(notice.clone(), tool));
+    }
+
+    fn deliver(&self, notice: Notice, to: Proc) {
+        if let Some(library) = self.running() {
+            library.notify(Notice { to: Audience::Procs(vec![to]), ..notice });
+        }
+    }
+
+    /// Passes an event of a local process or tool on.
+    fn raise(&self, code: Status, source: &Proc, range: u8, info: &[Info]) {
+        let proc = calls::find(source, &self.names.borrow()).map(EventSource::Proc);
+        let is_tool = self.tools.get().is_some_and(|tools| tools.borrow().knows(source));
+        let tool = || EventSource::Tool(ToolName { nspace: source.nspace.clone(), rank: Some(source.rank) });
+        let Some(from) = proc.or_else(|| is_tool.then(tool)) else {
+            return tracing::warn!(?code, ?source, "an event of a stranger is not passed on");
+        };
+        match events::raised(&self.dvm, from, code, range, info) {
+            Ok(Some((event, range))) => {
+                // The machine is gone only while this process is ending.
+                let _ = self.inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::Event { event, range })));
+            }
+            Ok(None) => tracing::info!(?code, ?source, "an event for the resource manager"),
+            Err(cause) => tracing::warn!(?code, ?source, ?cause, "an event is not passed on"),
+        }
+    }
+
+    fn name(&self, proc: ProcId) -> Proc {
+        Proc::new(proc.job.nspace(&self.dvm), proc.rank.0)
     }
 
     fn announce(&self, id: JobId, failed: &[ProcFailure], to: &[Rank]) {
@@ -488,6 +549,9 @@ impl Shared {
                 {
                     let order = control::order(None, &targets, &directives, &required, &self.dvm);
                     self.calls.borrow_mut().control(None, order, reply);
+                }
+                Event::Upcall(Upcall::Event { code, source, range, info }) if code != Status::READY_FOR_DEBUG => {
+                    self.raise(code, &source, range, &info);
                 }
                 Event::Upcall(upcall) => {
                     let rest = match (self.tools.get(), self.running()) {

@@ -9,7 +9,7 @@ use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, SessionId, StdinTarget};
 use ferrite_wire::bad_set_name;
-use ferrite_wire::control::{SessionChoice, Submission};
+use ferrite_wire::control::{SessionChoice, Submission, Watch};
 use thiserror::Error;
 
 use super::{adding, placing};
@@ -65,7 +65,11 @@ const OF_BOTH: [&CStr; 16] = [
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 32] = [
+const OF_JOB: [&CStr; 36] = [
+    sys::PMIX_NOTIFY_COMPLETION,
+    sys::PMIX_NOTIFY_JOB_EVENTS,
+    sys::PMIX_NOTIFY_PROC_TERMINATION,
+    sys::PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
     sys::PMIX_TIMEOUT_STACKTRACES,
     sys::PMIX_TIMEOUT_REPORT_STATE,
     sys::PMIX_PERSONALITY,
@@ -154,7 +158,8 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     let env = info.iter().filter_map(env_op).collect();
     let grow = adding::grow(info, apps, dir)?;
     let (session, separate, personality) = (session(info, apps)?, separate(info)?, personality(info)?);
-    Ok(Submission { env, grow, session, separate, personality, ..Submission::of(spec) })
+    let watch = watch(info)?;
+    Ok(Submission { env, grow, session, separate, personality, watch, ..Submission::of(spec) })
 }
 
 /// Returns the session of the job: its number comes before its allocation's id, and the id before the requester's own
@@ -186,10 +191,24 @@ fn personality(info: &[Info]) -> Result<String, String> {
 
 /// Returns whether the job outlives its parent. A job of a tool has no parent job, so there the key has no effect.
 fn separate(info: &[Info]) -> Result<bool, String> {
-    match info.iter().find(|info| info.is(sys::PMIX_SPAWN_CHILD_SEP)).map(|info| &info.value) {
+    is_set(info, sys::PMIX_SPAWN_CHILD_SEP)
+}
+
+/// Returns the events that the requester wants. That the job is over is told in any case (`PMIX_NOTIFY_COMPLETION`).
+fn watch(info: &[Info]) -> Result<Watch, String> {
+    Ok(Watch {
+        tool: None,
+        job: is_set(info, sys::PMIX_NOTIFY_JOB_EVENTS)?,
+        ends: is_set(info, sys::PMIX_NOTIFY_PROC_TERMINATION)?,
+        failures: is_set(info, sys::PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION)?,
+    })
+}
+
+fn is_set(info: &[Info], key: &CStr) -> Result<bool, String> {
+    match info.iter().find(|info| info.is(key)).map(|info| &info.value) {
         None => Ok(false),
         Some(Value::Bool(is)) => Ok(*is),
-        Some(_) => Err(format!("{}: neither true nor false", sys::PMIX_SPAWN_CHILD_SEP.to_string_lossy())),
+        Some(_) => Err(format!("{}: neither true nor false", key.to_string_lossy())),
     }
 }
 

@@ -12,8 +12,8 @@ use ferrite_core::RequestId;
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{DaemonRank, JobId, PmixStatus};
-use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
+use ferrite_wire::control::{Reply, Request, Submission, Watch};
+use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
@@ -111,6 +111,11 @@ impl Tools {
         self.tools.contains_key(tool)
     }
 
+    /// Returns the connected tools among the addressees of an event.
+    pub(super) fn named(&self, range: &EventRange) -> Vec<Proc> {
+        self.tools.keys().filter(|tool| range.includes_tool(&tool.nspace, tool.rank)).cloned().collect()
+    }
+
     /// Admits a tool. The front door has asked the kernel for its user.
     fn admit(&mut self, info: &[Info], reply: Completer<Proc>) {
         let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);
@@ -147,7 +152,9 @@ impl Tools {
         let Some(Tool { requests, jobs }) = self.tools.get_mut(&tool) else { return };
         match wish {
             Ok(submission) => {
-                let submission = Submission { launcher: tool.nspace.clone(), ..submission };
+                let name = ToolName { nspace: tool.nspace.clone(), rank: Some(tool.rank) };
+                let watch = Watch { tool: Some(name), ..submission.watch.clone() };
+                let submission = Submission { launcher: tool.nspace.clone(), watch, ..submission };
                 let job = Rc::new(ToolJob::new(tool, &self.dvm, reply, library, requests.clone()));
                 let request = requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);

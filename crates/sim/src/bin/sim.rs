@@ -27,7 +27,7 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             pushes; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
-       sim mutants [--seeds N]              planted faults, and how soon each is seen
+       sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
        sim scale [--radix R] [--max N]      costs as a markdown table";
 
 /// The directory for the stories of failed seeds.
@@ -227,7 +227,7 @@ impl Words {
     fn mutants(mut self) -> Outcome {
         self.left.remove(0);
         let seeds: u64 = self.number("--seeds")?.unwrap_or(300);
-        self.finish()?;
+        let names = std::mem::take(&mut self.left);
         let mut missed = 0;
         println!("| planted fault | scenarios | seen at seed | by the guarantee |\n|---|---|--:|---|");
         let any = |family| Draw { daemons: None, radix: None, family };
@@ -239,7 +239,11 @@ impl Words {
         let families = Mutation::FAMILIES.into_iter().map(|mutation| (mutation, Family::Families));
         let pushed = Mutation::PUSHED.into_iter().map(|mutation| (mutation, Family::Pushed));
         let about_size = elastic.chain(managed).chain(pushed);
-        for (mutation, family) in plain.chain(hard).chain(about_size).chain(sessions).chain(families) {
+        let is_wanted = |(mutation, _): &(Mutation, Family)| {
+            names.is_empty() || names.iter().any(|name| *name == format!("{mutation:?}"))
+        };
+        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families);
+        for (mutation, family) in all.filter(is_wanted) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
             match (1..=seeds).find_map(|seed| Some((seed, caught(mutation, draw(seed))?))) {

@@ -9,6 +9,7 @@ mod bonds;
 mod bystanders;
 mod changes;
 mod data;
+mod events;
 mod exit_codes;
 mod given_back;
 mod held_not_failed;
@@ -249,8 +250,9 @@ impl Referee {
 
     /// Adds the guarantees about jobs that spawn, connect and exchange data.
     fn know_families(&mut self, scenario: &Scenario) {
-        let more: [Box<dyn Invariant>; 5] = [
+        let more: [Box<dyn Invariant>; 6] = [
             Box::new(process_sets::ProcessSets::default()),
+            Box::new(events::Events::new(scenario)),
             Box::new(meetings::Meetings::new(scenario)),
             Box::new(spawns::Spawns::new(scenario)),
             Box::new(bonds::Bonds::new(scenario)),

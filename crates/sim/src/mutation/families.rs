@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_core::{DaemonInput, Effect, Input, LinkInput, PmixCall, PmixEffect, Transition};
 use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::{
-    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, HeadMessage, Message, Persistence,
+    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, EventSource, HeadMessage, Message, Persistence,
 };
 
 use super::losses::{frames, replace};
@@ -22,6 +22,8 @@ use crate::mutation::Mutation;
 pub(crate) struct FamilyMutations {
     /// The job that has spawned each.
     parents: BTreeMap<JobId, JobId>,
+    /// The event that each daemon keeps back.
+    kept: BTreeMap<DaemonRank, Effect>,
     /// Jobs with a failed process.
     failed: BTreeSet<JobId>,
 }
@@ -51,6 +53,11 @@ impl FamilyMutations {
                 if let Ok(Message::Daemon(DaemonMessage::CollectiveDone { key, .. })) = Message::decode(&frame.payload)
                     && key.kind == CollectiveKind::PmixDisconnect
                 {
+                    frame.payload = Message::from(DaemonMessage::Adopt(Vec::new())).encode();
+                }
+            }
+            (Mutation::LostEvent, Input::Link(LinkInput::Frame { frame, .. })) if rank.0 % 3 == 1 => {
+                if let Ok(Message::Daemon(DaemonMessage::Event { .. })) = Message::decode(&frame.payload) {
                     frame.payload = Message::from(DaemonMessage::Adopt(Vec::new())).encode();
                 }
             }
@@ -110,6 +117,28 @@ impl FamilyMutations {
             }),
             Mutation::ChildEndsTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
             Mutation::ChildEndUntold => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
+            Mutation::EventTwice => double(wanted, is_event),
+            Mutation::EventForged => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect
+                    && let EventSource::Proc(proc) = &mut event.source
+                {
+                    proc.rank.0 += 1;
+                }
+            }),
+            Mutation::EventsSwapped => {
+                let mut swapped = Vec::new();
+                for effect in wanted.drain(..) {
+                    match (is_event(&effect), self.kept.remove(&rank)) {
+                        (true, None) => drop(self.kept.insert(rank, effect)),
+                        (true, Some(before)) => swapped.extend([effect, before]),
+                        (false, kept) => {
+                            kept.into_iter().for_each(|kept| drop(self.kept.insert(rank, kept)));
+                            swapped.push(effect);
+                        }
+                    }
+                }
+                *wanted = swapped;
+            }
             Mutation::NothingFound => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Pmix(PmixEffect::DataReply { result, .. }) = effect
                     && result.as_ref().is_ok_and(|found| !found.is_empty())
@@ -136,6 +165,10 @@ impl FamilyMutations {
             }
         }
     }
+}
+
+fn is_event(effect: &Effect) -> bool {
+    matches!(effect, Effect::Pmix(PmixEffect::Event { .. }))
 }
 
 fn change_call(mutation: Mutation, call: &mut DataCall) {

@@ -39,6 +39,7 @@ impl Head {
         let survives_losses = job.survives_losses();
         let ProcRecord { pid, .. } = job.launch_mut()?.on_ended(end.rank, end.state)?;
         let daemon = job.map().daemon_of(end.rank);
+        self.tell_of_end(ProcId { job: id, rank: end.rank }, end.state.is_error(), Some(end.status.code()), cx);
         if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
             self.take_procs(id, &[end.rank], survives_losses, cx);
             return Some(ProcFailure { rank: end.rank, state: end.state, code: None });

@@ -22,6 +22,7 @@ mod status;
 mod stdin;
 mod submissions;
 mod waits;
+mod watchers;
 
 pub(in crate::head) use self::record::Job;
 pub(in crate::head) use self::registry::Jobs;

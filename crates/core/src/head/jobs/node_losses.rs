@@ -63,6 +63,7 @@ impl Head {
             let text = notices::daemon_lost(id, node, cause, failed.len());
             self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
             self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
+            failed.iter().for_each(|end| self.tell_of_end(ProcId { job: id, rank: end.rank }, true, None, cx));
             failed.iter().for_each(|end| self.pmix.purge_failed(ProcId { job: id, rank: end.rank }, cx));
             self.tell_survivors(id, failed, cx);
         }
@@ -94,6 +95,7 @@ impl Head {
             launch.on_ended(*rank, ProcState::KilledByCmd);
         }
         self.take_procs(id, &silent, survives, cx);
+        silent.iter().for_each(|rank| self.tell_of_end(ProcId { job: id, rank: *rank }, true, None, cx));
         let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
         self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
         // Departed daemons report neither their started processes nor their knowledge of the job.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ferrite_types::{
     CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, SessionId, Timestamp,
 };
-use ferrite_wire::control::Submission;
+use ferrite_wire::control::{Submission, Watch};
 
 use super::failure_policy::Failure;
 use super::phase::{Launch, Phase, ProcRecord, Wait};
@@ -32,6 +32,8 @@ pub(in crate::head) struct Job {
     /// Environment that the submitter forwards.
     pub(super) env: Vec<EnvOp>,
     pub(super) wait_for_slots: bool,
+    /// The events about it that its requester wants.
+    pub(super) watch: Watch,
     pub(super) personality: String,
     /// The tool that submitted it.
     pub(super) launcher: String,
@@ -82,6 +84,7 @@ impl Job {
             spec: Arc::new(submission.spec),
             env: submission.env,
             wait_for_slots: submission.wait_for_slots,
+            watch: submission.watch,
             personality: submission.personality,
             launcher: submission.launcher,
             state: JobState::Init,

@@ -73,7 +73,10 @@ impl Head {
             JobState::SystemPrep => return self.prepare(id, cx),
             JobState::LaunchApps => return self.pass_launch_hold(id, cx),
             JobState::SendLaunchMsg => return self.send_launch(id, cx),
-            JobState::Running => return self.post_launch(id, cx),
+            JobState::Running => {
+                self.tell_of_start(id, cx);
+                return self.post_launch(id, cx);
+            }
             JobState::Terminated => JobState::NotifyCompleted,
             JobState::NotifyCompleted => return self.notify(id, cx),
             JobState::Notified => return self.clean_up(id, cx),

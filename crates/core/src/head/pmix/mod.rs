@@ -1,7 +1,8 @@
-//! Services for processes by PMIx: collectives, the data server, process sets, queries and orders.
+//! Services for processes by PMIx: collectives, the data server, events, process sets, queries and orders.
 
 mod collectives;
 mod data_server;
+mod events;
 mod orders;
 mod queries;
 mod sets;
