@@ -82,11 +82,22 @@ fn nolocal_is_for_its_own_program() {
 }
 
 #[test]
-fn report_is_a_display_of_the_job() {
+fn report_is_a_display_of_its_program_or_of_the_job() {
     let spec = run("./a : --bind-to :report ./b").spec;
-    assert!(spec.display.bind && spec.apps[1].map.is_none());
+    assert!(!spec.display.bind && spec.apps[1].map.is_none());
+    assert_eq!(spec.display.bind_of, [1]);
+    let reported = |line: &str| {
+        let display = run(line).spec.display;
+        (display.bind, display.bind_of)
+    };
+    assert_eq!(reported("--bind-to core:report ./a : ./b"), (true, vec![]), "alone at the first it holds for all");
+    assert_eq!(reported("--bind-to core:report ./a : --bind-to core ./b"), (false, vec![0]));
+    assert_eq!(reported("--bind-to core:report ./a : --bind-to core:report ./b"), (true, vec![]));
+    assert_eq!(reported("--display bind ./a : --bind-to core:report ./b"), (true, vec![1]));
     let shown = defaulted("--bind-to core:report ./a", &[("display", "map")]).unwrap().spec.display;
     assert!(shown.bind && shown.map);
+    let shown = defaulted("./a : --bind-to core:report ./b", &[("display", "map")]).unwrap().spec.display;
+    assert_eq!((shown.bind, shown.bind_of, shown.map), (false, vec![1], true));
     assert!(defaulted("./a", &[("bindto", "core:report")]).unwrap_err().contains("no default"));
 }
 

@@ -51,6 +51,14 @@ fn every_node_is_like_the_file_whatever_its_daemon_says() {
     dvm.assert_gone();
 }
 
+/// The processors that the DVM may use are named in the map, unless the job has a list of its own.
+#[test]
+fn the_map_names_the_default_list_of_processors() {
+    let dvm = Cluster::with_job(2, &[("hwloc_default_cpu_list", "0-1")], map_only(2));
+    assert!(dvm.stdout().contains("Cpu set: 0-1  PPR: N/A"), "{}", dvm.stdout());
+    assert!(Cluster::with_job(2, &[], map_only(2)).stdout().contains("Cpu set: N/A"));
+}
+
 /// Allocation, processors and map for programs are one document.
 #[test]
 fn what_is_parseable_is_one_document() {

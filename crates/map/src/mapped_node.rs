@@ -136,7 +136,10 @@ impl MappedNode<'_> {
         let cpus = match policy.bind {
             BindTo::Object(_) if !self.overflowed => {
                 match self.binder.bind(&self.shape, object, policy.overload, policy.limit) {
-                    Ok(cpus) => Some(cpus.clone()),
+                    // What earlier apps have taken of the object is not for this one, unless nothing else is there.
+                    Ok(cpus) => {
+                        Some(cpus.difference(&self.used)).filter(|left| !left.is_empty()).or(Some(cpus.clone()))
+                    }
                     Err(_) if policy.bind_soft => {
                         self.overflowed = true;
                         None

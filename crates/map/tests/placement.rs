@@ -469,3 +469,14 @@ fn each_refusal_has_the_words_that_tools_search_for() {
     let room = placed(&job(&[None], "ppr:2:package:OVERSUBSCRIBE", "", ""), &limited).unwrap_err().refusal();
     assert!(room.contains("leave room for 3"), "{room}");
 }
+
+#[test]
+fn what_an_app_has_taken_is_not_part_of_the_objects_of_a_later_app() {
+    let pool = nodes(1, 8, machine());
+    let mut spec = job(&[Some(3), Some(2)], "core", "", "core");
+    let own = job(&[Some(2)], "package", "", "package").map;
+    spec.apps[1].map = Some(own);
+    assert_eq!(cpus(&placed(&spec, &pool).unwrap()), "0 1 2 3 4-7");
+    // An app that shares its object with none but itself is bound to the whole of it.
+    assert_eq!(cpus(&placed(&job(&[Some(2)], "package", "", "package"), &pool).unwrap()), "0-3 4-7");
+}

@@ -61,6 +61,16 @@ impl CpuSet {
         }
         CpuSet { words }
     }
+    /// Units that are in this set and not in the other.
+    #[must_use]
+    pub fn difference(&self, other: &CpuSet) -> CpuSet {
+        let theirs = other.words.iter().chain(std::iter::repeat(&0));
+        let mut words: Vec<u64> = self.words.iter().zip(theirs).map(|(a, b)| a & !b).collect();
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        CpuSet { words }
+    }
     /// Adds all units of the other set.
     pub fn union_with(&mut self, other: &CpuSet) {
         if self.words.len() < other.words.len() {

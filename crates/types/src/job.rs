@@ -128,6 +128,8 @@ pub struct Display {
     pub allocation: bool,
     /// Bindings, reported by each daemon.
     pub bind: bool,
+    /// The programs whose bindings are reported (`--bind-to core:report` of one program), by their index.
+    pub bind_of: Vec<u16>,
     /// The topologies of these nodes; `Some` and empty: of all of the job's.
     pub topo: Option<Vec<String>>,
     /// The processors of these nodes that may be used; `Some` and empty: of all of the job's.

@@ -455,7 +455,11 @@ impl Job {
             map_files.apps.push(file.flatten());
         }
         let (mut display, pictures) = self.display.finish();
-        display.bind |= report;
+        if !report.is_empty() && report.len() == self.apps.len() {
+            display.bind = true;
+        } else {
+            display.bind_of = report;
+        }
         display.map |= map;
         let spec = JobSpec {
             map: job.request,

@@ -38,9 +38,11 @@ impl Run {
         }
         if let Some(list) = param("display").filter(|_| self.unsaid.display) {
             let (report, map) = (self.spec.display.bind, self.spec.display.map);
+            let bind_of = std::mem::take(&mut self.spec.display.bind_of);
             (self.spec.display, self.pictures) = default_display(&params.label("display"), list)?;
             self.spec.display.bind |= report;
             self.spec.display.map |= map;
+            self.spec.display.bind_of = bind_of;
         }
         let asked = runtime_ask(&self.unsaid.rtos, params)?;
         asked.give_agent(&mut self.spec.apps);

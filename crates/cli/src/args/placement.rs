@@ -67,8 +67,8 @@ pub(crate) struct Placement {
     pub(crate) job: Placed,
     /// Placement of the applications that have their own, in the order of the line.
     pub(crate) apps: Vec<Option<Placed>>,
-    /// True when the bindings are displayed.
-    pub(crate) report: bool,
+    /// The applications whose bindings are displayed, by their index.
+    pub(crate) report: Vec<u16>,
     /// True when the job map is displayed (`--map-by :DISPLAY`).
     pub(crate) map: bool,
 }
@@ -101,7 +101,10 @@ pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
     }
     let apps = apps.into_iter().map(|own| Some(own).filter(|own| *own != job)).collect();
     let map = said.iter().any(|s| s.map.as_ref().is_some_and(|map| map.display));
-    Ok(Placement { job, apps, map, report: said.iter().any(|s| s.bind.is_some_and(|bind| bind.report)) })
+    let reports =
+        |own: &Said| if bind { said.first() } else { Some(own) }.and_then(|s| s.bind).is_some_and(|b| b.report);
+    let report = (0..).zip(said).filter(|(_, own)| reports(own)).map(|(app, _)| app).collect();
+    Ok(Placement { job, apps, map, report })
 }
 
 /// Applies oversubscription and inheritance to the whole job, wherever they are written.

@@ -65,7 +65,7 @@ Qualifiers follow a colon each, and may stand alone (--bind-to :report):
   no-overload               that is refused (default)
   if-supported              where it cannot be done, the process stays unbound
   limit=n                   at most n processes on one object
-  report                    as --display bind
+  report                    as --display bind, of this program
 
 Without --bind-to: to what is mapped by; by slot or node, a pair to processors and more processes to NUMA
 domains. A job with more processes than slots or processors is not bound then.

@@ -108,6 +108,13 @@ impl Head {
             }
         })?;
         self.pool.claim(&mut self.jobs.occupancy, &map).map_err(|e| e.to_string())?;
+        let mut map = map;
+        // The machines have only these processors; the map says so as for a list of the job.
+        if let Some(list) = self.params.text("hwloc_default_cpu_list").ok().flatten().filter(|list| !list.is_empty()) {
+            for policy in &mut map.policies {
+                policy.cpu_set.get_or_insert_with(|| list.to_owned());
+            }
+        }
         Ok(map)
     }
 
@@ -288,6 +295,9 @@ impl Head {
         let mut text = String::new();
         for (rank, _) in started {
             let Some(placement) = job.map().procs.get(rank.0 as usize) else { continue };
+            if !job.spec.display.bind && !job.spec.display.bind_of.contains(&placement.app) {
+                continue;
+            }
             let threads = job.map().policy(placement.app).is_some_and(|policy| policy.hwthreads);
             let what = match &placement.cpus {
                 Some(cpus) => format!("bound to {}", display::binding_by(&node.topology, Some(cpus), threads, numbers)),
@@ -295,7 +305,7 @@ impl Head {
             };
             let _ = writeln!(text, "[{}:{pid}] Rank {rank} {what}", node.name);
         }
-        if let Some(request) = job.request {
+        if let Some(request) = job.request.filter(|_| !text.is_empty()) {
             let sink = Sink { to: request, stream: Stream::Stderr };
             cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
         }

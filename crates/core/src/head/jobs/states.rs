@@ -208,7 +208,7 @@ impl Head {
         let first_host = job.is_healthy()
             && !has_entered(JobState::LocalLaunchComplete)
             && job.map().on_daemon(daemon).next().is_some();
-        if job.spec.display.bind {
+        if job.spec.display.bind || !job.spec.display.bind_of.is_empty() {
             self.show_bindings(id, daemon, &started, cx);
         }
         let job = self.jobs.at(id);
