@@ -32,8 +32,6 @@ pub enum LinkTimer {
 pub enum HeadTimer {
     /// The deadline of the daemons of the first campaign to report.
     BringUp,
-    /// The end of the wait for more daemons of the first campaign that could not be started.
-    LaunchFailures,
     /// The next line about the first campaign.
     Progress,
     /// The deadline of a campaign.

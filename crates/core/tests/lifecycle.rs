@@ -79,7 +79,7 @@ fn all_nodes_that_cannot_be_reached_are_named_in_one_message() {
         dvm.start(job("true", 7));
         assert_eq!(dvm.exits.is_empty(), waits, "a daemon that may come or fail yet is awaited");
         if waits {
-            dvm.fire(0, Timer::Head(HeadTimer::LaunchFailures));
+            dvm.fire(0, Timer::Head(HeadTimer::BringUp));
         }
         assert_eq!((dvm.exit_code(), dvm.notices.len()), (1, 1));
         for part in ["2 daemons", "no route to n5", "no route to n6"] {

@@ -128,7 +128,6 @@ impl Head {
             HeadTimer::Session(id) => self.on_session_timer(id, cx),
             HeadTimer::Prep(job) => self.on_prepared(job, cx),
             HeadTimer::BringUp => self.on_bringup_deadline(cx),
-            HeadTimer::LaunchFailures => self.fail_launches(cx),
             HeadTimer::Progress => self.on_progress_timer(cx),
             HeadTimer::JobTimeout(job) => self.on_job_timeout(job, cx),
             HeadTimer::SpawnTimeout(job) => self.on_spawn_timeout(job, cx),

@@ -260,7 +260,7 @@ impl Head {
             return;
         }
         if self.dvm.bringup.failures.is_empty() {
-            cx.set_timer(HeadTimer::LaunchFailures, cx.now + Duration::from_millis(MORE_FAILURES_MS));
+            cx.set_timer(HeadTimer::BringUp, cx.now + Duration::from_millis(MORE_FAILURES_MS));
         }
         self.dvm.bringup.failures.push(failure.clone());
         if self.dvm.bringup.only_failed() {
@@ -269,7 +269,7 @@ impl Head {
     }
 
     /// Ends a bring-up some of whose daemons could not be started, with one message about all of them (spec L10).
-    pub(in crate::head) fn fail_launches(&mut self, cx: &mut Cx) {
+    fn fail_launches(&mut self, cx: &mut Cx) {
         if self.dvm.is_ending() || self.dvm.is_ready() {
             return;
         }
@@ -296,6 +296,9 @@ impl Head {
     pub(in crate::head) fn on_bringup_deadline(&mut self, cx: &mut Cx) {
         if self.dvm.is_ready() || self.dvm.is_ending() {
             return;
+        }
+        if !self.dvm.bringup.failures.is_empty() {
+            return self.fail_launches(cx);
         }
         let limit = self.launch_timeout_s();
         if self.dvm.missing().is_empty() {
@@ -331,7 +334,6 @@ impl Head {
         self.refuse_early(&text, cx);
         cx.notice(text);
         cx.cancel_timer(HeadTimer::BringUp);
-        cx.cancel_timer(HeadTimer::LaunchFailures);
         self.end_progress(false, cx);
         self.dvm.enter(JobState::FailedToStart, cx);
         self.shut_down(1, cx);

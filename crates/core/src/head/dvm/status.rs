@@ -1,6 +1,8 @@
 //! The status of the DVM and of its nodes, and the reason why the DVM waits.
 
-use ferrite_types::{CampaignKind, JobId, NodeRecord, Timestamp};
+use std::collections::BTreeMap;
+
+use ferrite_types::{CampaignKind, JobId, NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::NodeStatus;
 
 use crate::head::Head;
@@ -40,6 +42,22 @@ impl Head {
         let mut living = self.living_on_nodes();
         let status = |node: &NodeRecord| self.node_status(node, living.remove(&node.id).unwrap_or_default());
         self.pool.records().iter().filter(belongs).map(status).collect()
+    }
+
+    /// The jobs with processes that have not ended, and their numbers, on each node.
+    fn living_on_nodes(&self) -> BTreeMap<NodeId, Vec<(JobId, u32)>> {
+        let mut found: BTreeMap<NodeId, Vec<(JobId, u32)>> = BTreeMap::new();
+        for job in self.jobs.iter() {
+            for (rank, _) in job.map().ranks().filter(|(rank, _)| job.has_living(*rank)) {
+                let Some(node) = job.map().node_of(rank) else { continue };
+                let jobs = found.entry(node.id).or_default();
+                match jobs.last_mut() {
+                    Some((last, procs)) if *last == job.id() => *procs += 1,
+                    _ => jobs.push((job.id(), 1)),
+                }
+            }
+        }
+        found
     }
 
     fn node_status(&self, node: &NodeRecord, jobs: Vec<(JobId, u32)>) -> NodeStatus {

@@ -64,21 +64,6 @@ impl Head {
         Some(JobDetail { procs: self.proc_statuses(job), places: self.places(job), ..self.final_detail(job) })
     }
 
-    /// The jobs with processes that have not ended, and their numbers, on each node.
-    pub(in crate::head) fn living_on_nodes(&self) -> BTreeMap<NodeId, Vec<(JobId, u32)>> {
-        let mut found: BTreeMap<NodeId, Vec<(JobId, u32)>> = BTreeMap::new();
-        for job in self.jobs.iter() {
-            for node in job.living().filter_map(|rank| job.map().node_of(rank)) {
-                let jobs = found.entry(node.id).or_default();
-                match jobs.last_mut() {
-                    Some((last, procs)) if *last == job.id => *procs += 1,
-                    _ => jobs.push((job.id, 1)),
-                }
-            }
-        }
-        found
-    }
-
     fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
         let topologies: BTreeMap<NodeId, &Topology> =
             self.pool.records().iter().map(|node| (node.id, &*node.topology)).collect();
