@@ -377,6 +377,15 @@ pub enum PmixCall {
         /// The upcall's token for the reply.
         token: PmixToken,
     },
+    /// A local process calls `PMIx_Log`. [`crate::PmixEffect::Reply`] answers, without data.
+    Log {
+        /// The process that calls.
+        proc: ProcId,
+        /// The texts, each with the stream on which it appears.
+        texts: Vec<(Stream, Bytes)>,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
     /// A local process, or a tool, calls `PMIx_Query_info`. [`crate::PmixEffect::QueryReply`] answers.
     Query {
         /// The subjects of its questions.

@@ -1,13 +1,14 @@
-//! Orders of processes and tools for processes (`PMIx_Job_control`).
+//! Orders of processes and tools for processes (`PMIx_Job_control`), and texts that they log (`PMIx_Log`).
 
 mod common;
 
+use bytes::Bytes;
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken};
-use ferrite_types::pmix_status::PMIX_ERR_NOT_FOUND as NOT_FOUND;
+use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND as NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE as OUT_OF_RESOURCE};
 use ferrite_types::*;
-use ferrite_wire::ControlOrder;
 use ferrite_wire::control::Submission;
+use ferrite_wire::{ControlOrder, Stream};
 
 fn on_nodes(nodes: &[&str]) -> JobSpec {
     let mut spec = job("a", nodes.len() as u32);
@@ -65,4 +66,27 @@ fn a_job_is_ended_by_request_and_its_submitter_reads_of_whom() {
     assert_eq!(give(&mut dvm, 2, Some(of(2, 0)), ControlOrder::End(vec![JobId(1)])), Ok(()));
     assert!(dvm.notices.iter().any(|text| text.contains("Job 1 was ended by request of rank 0 of job 2")));
     assert_eq!(dvm.code_of(1), 1);
+}
+
+#[test]
+fn what_a_process_logs_is_output_of_it_and_a_full_window_refuses_it() {
+    let mut dvm = Cluster::persistent(3);
+    dvm.submit(1, Submission::of(on_nodes(&["n1"])));
+    dvm.flowing = false;
+    let log = |dvm: &mut Cluster, proc: ProcId, size: usize, number: u64| {
+        let text = Bytes::from(format!("{}\n", "x".repeat(size)));
+        let call = PmixCall::Log { proc, texts: vec![(Stream::Stdout, text)], token: PmixToken(number) };
+        dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(call)));
+        dvm.run();
+        let reply = dvm.pmix.iter().find_map(|(_, effect)| match effect {
+            PmixEffect::Reply { token, result } if token.0 == number => Some(result.clone()),
+            _ => None,
+        });
+        reply.expect("it is answered").map(drop)
+    };
+    assert_eq!(log(&mut dvm, of(1, 0), 3, 1), Ok(()));
+    assert_eq!(dvm.stdout_of(1), "xxx\n");
+    assert_eq!(log(&mut dvm, of(1, 7), 3, 2), Err(NOT_FOUND));
+    assert_eq!(log(&mut dvm, of(1, 0), 64 << 20, 3), Ok(()));
+    assert_eq!(log(&mut dvm, of(1, 0), 3, 4), Err(OUT_OF_RESOURCE), "nobody has read yet");
 }

@@ -431,18 +431,22 @@ unsafe extern "C" fn log(
     proc: *const sys::pmix_proc_t,
     entries: *const sys::pmix_info_t,
     nentries: usize,
-    _directives: *const sys::pmix_info_t,
-    _ndirectives: usize,
+    directives: *const sys::pmix_info_t,
+    ndirectives: usize,
     callback: sys::pmix_op_cbfunc_t,
     data: *mut c_void,
 ) {
     // SAFETY: see `client_connected`.
-    let (proc, infos) = unsafe { (Proc::from_raw(proc), Info::from_array(entries, nentries)) };
+    let (proc, infos, directives) = unsafe {
+        (Proc::from_raw(proc), Info::from_array(entries, nentries), Info::from_array(directives, ndirectives))
+    };
     let entries: Vec<_> = infos.iter().filter_map(log_entry).collect();
+    let is_other = |info: &&Info| log_entry(info).is_none();
+    let others = infos.iter().filter(is_other).map(|info| info.key.clone()).collect();
     let Some(inner) = active() else { return };
     let reply = op_reply(&inner, callback, data);
     match proc {
-        Some(proc) if !entries.is_empty() => inner.receive(Upcall::Log { proc, entries, reply }),
+        Some(proc) if !entries.is_empty() => inner.receive(Upcall::Log { proc, entries, others, directives, reply }),
         proc => {
             reply.refuse();
             let service = "log to a channel other than stdout and stderr".to_owned();

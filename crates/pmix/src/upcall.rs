@@ -129,6 +129,10 @@ pub enum Upcall {
         proc: Proc,
         /// The text, in order; never empty.
         entries: Vec<LogEntry>,
+        /// Keys of further channels that this wrapper does not know.
+        others: Vec<String>,
+        /// How it is to be logged: `PMIX_LOG_ONCE` and the like.
+        directives: Vec<Info>,
         /// Lets the process continue.
         reply: Completer<()>,
     },

@@ -18,6 +18,7 @@ mod events;
 mod job_control;
 mod job_data;
 mod limits;
+mod logs;
 mod machine;
 mod managers;
 mod mpi;
@@ -113,6 +114,7 @@ fn all() -> Vec<Scenario> {
     all.extend(job_data::all());
     all.extend(queries::all());
     all.extend(job_control::all());
+    all.extend(logs::all());
     all.extend(endings::all());
     all.extend(policies::all());
     all.extend(events::all());

@@ -11,7 +11,8 @@ use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::output::{Author, Lines};
-use crate::{DaemonTimer, Effect};
+use crate::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
+use crate::{DaemonTimer, Effect, PmixEffect, PmixToken};
 
 /// The size of one read of a stream (bytes).
 const READ_LIMIT: usize = 128 * 1024;
@@ -172,6 +173,23 @@ impl Daemon {
         if let Some(line) = self.take_line(proc, stream) {
             self.forward(proc, stream, line, cx);
         }
+    }
+
+    /// Handles `PMIx_Log`: the texts follow the process's own output, within the same window. A process whose window is
+    /// full is refused, because a call cannot wait for it.
+    pub(super) fn on_log(&mut self, proc: ProcId, texts: Vec<(Stream, Bytes)>, token: PmixToken, cx: &mut Cx) {
+        let window_is_full = self.jobs.get(&proc.job).is_some_and(|job| job.window.is_full());
+        let result = match self.proc(proc) {
+            Some(local) if !local.state.has_ended() => match window_is_full {
+                true => Err(PMIX_ERR_OUT_OF_RESOURCE),
+                false => Ok(Bytes::new()),
+            },
+            _ => Err(PMIX_ERR_NOT_FOUND),
+        };
+        if result.is_ok() {
+            texts.into_iter().for_each(|(stream, text)| self.forward(proc, stream, text, cx));
+        }
+        cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
     }
 
     fn flush_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {

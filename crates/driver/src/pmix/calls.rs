@@ -10,6 +10,7 @@ use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
 
+use super::logs::{self, Logged};
 use super::{allocate, control, published, query, session_control, spawn};
 use crate::Inbox;
 
@@ -33,18 +34,27 @@ pub(super) struct Calls {
 
 enum Reply {
     Done(Completer<()>),
+    /// Something that was asked for is not offered, and the rest is done.
+    Partly(Completer<()>),
     Data(Completer<Vec<u8>>),
     Spawned(Completer<String>),
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
-    Told { questions: Vec<Question>, about: Vec<Subject>, reply: Completer<Vec<Info>> },
+    Told {
+        questions: Vec<Question>,
+        about: Vec<Subject>,
+        reply: Completer<Vec<Info>>,
+    },
 }
 
 impl Reply {
     fn give(self, result: CollectiveResult) {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
+            Reply::Partly(reply) => {
+                reply.complete(Err(result.map_or_else(|status| Status(status.0), |_| Status::PARTIAL_SUCCESS)));
+            }
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) | Reply::Told { .. } => {
@@ -55,7 +65,7 @@ impl Reply {
 
     fn fail(self, status: Status) {
         match self {
-            Reply::Done(reply) => reply.complete(Err(status)),
+            Reply::Done(reply) | Reply::Partly(reply) => reply.complete(Err(status)),
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
@@ -168,7 +178,17 @@ impl Calls {
                 }
                 Err(status) => reply.complete(Err(status)),
             },
-            Upcall::Log { reply, .. } | Upcall::PushStdin { reply, .. } => reply.refuse(),
+            Upcall::Log { proc, entries, others, directives, reply } => {
+                match known(&proc, names).and_then(|proc| Ok((proc, logs::logged(entries, &others, &directives)?))) {
+                    Ok((proc, Logged { texts, is_partial })) => {
+                        let answer = if is_partial { Reply::Partly(reply) } else { Reply::Done(reply) };
+                        let token = self.keep(proc.job, answer);
+                        self.pass(PmixCall::Log { proc, texts, token });
+                    }
+                    Err(status) => reply.complete(Err(status)),
+                }
+            }
+            Upcall::PushStdin { reply, .. } => reply.refuse(),
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
             // libpmix 4.2 names itself as the one that asks.
             Upcall::Query { questions, reply, .. } => {

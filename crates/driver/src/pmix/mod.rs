@@ -20,6 +20,7 @@ mod hint;
 mod job;
 mod library;
 mod locality;
+mod logs;
 mod placing;
 mod pmi1;
 mod published;
