@@ -144,7 +144,7 @@ fn the_head_answers_questions_about_sets_and_jobs() {
     let [Fact::Jobs(jobs), Fact::Job(Some(detail)), Fact::Job(None), Fact::Sets(sets)] = &facts[..] else {
         panic!("other facts: {facts:?}")
     };
-    assert_eq!((jobs.len(), jobs[0].command.as_str()), (1, "a"));
+    assert_eq!((jobs.len(), jobs[0].name.as_str()), (1, "a"));
     assert_eq!(detail.record.sets, [("sea".to_owned(), 2)]);
     assert_eq!(sets[0].members, [(JobId(1), vec![Rank(0), Rank(1)])]);
 }

@@ -4,13 +4,13 @@ use ferrite_types::{JobId, Rank, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::ProcessSet;
-use crate::control::{DvmStatus, JobDetail, JobStatus, NodeStatus, SessionStatus};
+use crate::control::{CampaignStatus, JobDetail, JobStatus, NodeStatus, SessionStatus};
 
 /// A subject that the head knows about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Subject {
-    /// The DVM as a whole.
-    Dvm,
+    /// Its open campaigns.
+    Campaigns,
     /// Its nodes.
     Nodes,
     /// Its jobs that are not over.
@@ -26,27 +26,18 @@ pub enum Subject {
 /// The head's answer about one subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fact {
-    /// Answers [`Subject::Dvm`].
-    Dvm(Box<DvmStatus>),
+    /// Answers [`Subject::Campaigns`].
+    Campaigns(Vec<CampaignStatus>),
     /// Answers [`Subject::Nodes`].
     Nodes(Vec<NodeStatus>),
     /// Answers [`Subject::Jobs`].
-    Jobs(Vec<JobFact>),
+    Jobs(Vec<JobStatus>),
     /// Answers [`Subject::Job`]; `None` = no such job runs.
     Job(Option<Box<JobDetail>>),
     /// Answers [`Subject::Sessions`].
     Sessions(Vec<SessionStatus>),
     /// Answers [`Subject::Sets`].
     Sets(Vec<ProcessSet>),
-}
-
-/// A job that is not over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobFact {
-    /// Its status line.
-    pub status: JobStatus,
-    /// Its programs with their arguments, separated by ` : `; cut after 4,096 characters.
-    pub command: String,
 }
 
 /// An order for processes (`PMIx_Job_control`).

@@ -9,8 +9,8 @@ use std::ffi::CStr;
 use ferrite_pmix::{Info, Proc, ProcInfo, Question, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{JobId, JobState, ProcState};
-use ferrite_wire::control::{DvmStatus, JobDetail, NodeStatus, ProcStatus, SessionStatus};
-use ferrite_wire::{Fact, JobFact, ProcessSet, Subject};
+use ferrite_wire::control::{CampaignStatus, JobDetail, JobStatus, NodeStatus, ProcStatus, SessionStatus};
+use ferrite_wire::{Fact, ProcessSet, Subject};
 
 use super::spawn;
 
@@ -96,7 +96,6 @@ impl<'a> Wish<'a> {
 enum Need {
     /// None: the key is answered from what this daemon knows.
     Nothing,
-    Dvm,
     Nodes,
     Jobs,
     /// The job of the namespace that the question names.
@@ -135,7 +134,7 @@ const KEYS: &[(&CStr, Need, Read)] = &[
     (sys::PMIX_ALLOCATED_NODELIST, Need::Nodes, |_, wish, facts| {
         Ok(join(up(facts, wish)?.map(|node| node.name.clone())))
     }),
-    (sys::PMIX_UNIV_SIZE, Need::Dvm, |_, _, facts| Ok(Value::U32(facts.dvm()?.slots))),
+    (sys::PMIX_UNIV_SIZE, Need::Nodes, |_, wish, facts| Ok(Value::U32(up(facts, wish)?.map(|node| node.slots).sum()))),
     (sys::PMIX_JOB_SIZE, Need::Job, |_, _, facts| Ok(Value::U32(facts.job()?.status.procs))),
     (sys::PMIX_JOB_NUM_APPS, Need::Job, |_, _, facts| Ok(Value::U32(facts.job()?.record.apps.len() as u32))),
     (sys::PMIX_NUM_NODES, Need::Job, |_, _, facts| Ok(Value::U32(facts.job()?.status.nodes))),
@@ -169,12 +168,11 @@ pub(super) fn subjects(questions: &[Question], dvm: &str) -> Vec<Subject> {
         for (_, need, _) in question.keys.iter().filter_map(|key| find(key)) {
             match need {
                 Need::Nothing => {}
-                Need::Dvm => subjects.extend([Subject::Dvm]),
                 Need::Nodes => subjects.extend([Subject::Nodes]),
                 Need::Jobs => subjects.extend([Subject::Jobs]),
                 Need::Job => subjects.extend(job),
                 Need::JobAndSessions => subjects.extend(job.into_iter().chain([Subject::Sessions])),
-                Need::Sessions => subjects.extend([Subject::Sessions, Subject::Dvm]),
+                Need::Sessions => subjects.extend([Subject::Sessions, Subject::Campaigns]),
                 Need::Sets => subjects.extend([Subject::Sets]),
             }
         }
@@ -229,9 +227,9 @@ impl<'a> Facts<'a> {
         self.facts.get(at)
     }
 
-    fn dvm(&self) -> Result<&'a DvmStatus, Status> {
-        match self.about(Subject::Dvm) {
-            Some(Fact::Dvm(status)) => Ok(status),
+    fn campaigns(&self) -> Result<&'a [CampaignStatus], Status> {
+        match self.about(Subject::Campaigns) {
+            Some(Fact::Campaigns(campaigns)) => Ok(campaigns),
             _ => Err(Status::NOT_FOUND),
         }
     }
@@ -243,7 +241,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn jobs(&self) -> Result<&'a [JobFact], Status> {
+    fn jobs(&self) -> Result<&'a [JobStatus], Status> {
         match self.about(Subject::Jobs) {
             Some(Fact::Jobs(jobs)) => Ok(jobs),
             _ => Err(Status::NOT_FOUND),
@@ -286,13 +284,13 @@ fn server_uri(place: &Place<'_>, wish: &Wish<'_>) -> Result<Value, Status> {
 }
 
 fn namespaces(place: &Place<'_>, facts: &Facts<'_>) -> Result<Value, Status> {
-    Ok(join(facts.jobs()?.iter().map(|fact| fact.status.job.nspace(place.dvm))))
+    Ok(join(facts.jobs()?.iter().map(|fact| fact.job.nspace(place.dvm))))
 }
 
 fn namespace_info(place: &Place<'_>, wish: &Wish<'_>, facts: &Facts<'_>) -> Result<Value, Status> {
-    let is_asked = |fact: &&JobFact| wish.nspace.is_none() || facts.job == Some(fact.status.job);
-    let about = |fact: &JobFact| {
-        let nspace = Info::new(sys::PMIX_NSPACE, fact.status.job.nspace(place.dvm));
+    let is_asked = |fact: &&JobStatus| wish.nspace.is_none() || facts.job == Some(fact.job);
+    let about = |fact: &JobStatus| {
+        let nspace = Info::new(sys::PMIX_NSPACE, fact.job.nspace(place.dvm));
         let told = vec![nspace, Info::new(sys::PMIX_CMD_LINE, fact.command.clone())];
         Info::new(sys::PMIX_QUERY_NAMESPACE_INFO, told)
     };
@@ -368,7 +366,7 @@ fn alloc_status(wish: &Wish<'_>, facts: &Facts<'_>) -> Result<Value, Status> {
     if wish.alloc.is_none() && wish.alloc_ref.is_none() {
         return Err(Status::BAD_PARAM);
     }
-    if facts.dvm()?.campaigns.iter().any(|campaign| Some(&*campaign.alloc_id) == wish.alloc) {
+    if facts.campaigns()?.iter().any(|campaign| Some(&*campaign.alloc_id) == wish.alloc) {
         return Ok(Value::from("pending"));
     }
     let is_meant = |session: &&SessionStatus| {

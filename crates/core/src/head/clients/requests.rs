@@ -51,7 +51,7 @@ impl Head {
                 Reply::Refused(format!("Job {id} has no processes yet: it waits for {}.", self.waiting_for(job)))
             }
             Some(_) => {
-                self.send_signal(id, signal, cx);
+                self.send_signal(id, &[], signal, cx);
                 Reply::Ordered
             }
         }

@@ -6,7 +6,7 @@ use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus};
 use crate::head::Head;
 
 impl Head {
-    pub(in crate::head) fn status(&self, now: Timestamp) -> DvmStatus {
+    pub(super) fn status(&self, now: Timestamp) -> DvmStatus {
         let jobs = self.jobs.counts();
         DvmStatus {
             dvm: self.config.dvm.clone(),

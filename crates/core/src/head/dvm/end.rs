@@ -93,6 +93,6 @@ impl Head {
     }
 
     pub(in crate::head) fn on_forward_signal(&mut self, signal: Signal, cx: &mut Cx) {
-        self.jobs.iter().for_each(|job| self.send_signal(job.id(), signal, cx));
+        self.jobs.iter().for_each(|job| self.send_signal(job.id(), &[], signal, cx));
     }
 }

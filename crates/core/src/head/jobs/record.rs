@@ -168,23 +168,8 @@ impl Job {
         self.launch().map(|launch| launch.known_at.clone()).unwrap_or_default()
     }
 
-    /// The job as it was requested.
-    pub(in crate::head) fn spec(&self) -> &JobSpec {
-        &self.spec
-    }
-
-    /// True once it was launched, and while it is not over.
-    pub(in crate::head) fn is_running(&self) -> bool {
-        self.is_launched() && !self.is_over()
-    }
-
-    /// The request of its submitter, who reads notices about it.
-    pub(in crate::head) fn request(&self) -> Option<RequestId> {
-        self.request
-    }
-
     /// True when only the final notice is outstanding.
-    pub(in crate::head) fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         matches!(self.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified)
     }
 

@@ -73,16 +73,11 @@ impl Head {
 
     /// Sends a signal to the jobs of a submission.
     pub(in crate::head) fn on_signal_submitted(&mut self, request: RequestId, signal: Signal, cx: &mut Cx) {
-        self.jobs.submitted_tree(request).into_iter().for_each(|id| self.send_signal(id, signal, cx));
-    }
-
-    /// Sends a signal to the processes of a job.
-    pub(in crate::head) fn send_signal(&self, id: JobId, signal: Signal, cx: &mut Cx) {
-        self.signal_ranks(id, Vec::new(), signal, cx);
+        self.jobs.submitted_tree(request).into_iter().for_each(|id| self.send_signal(id, &[], signal, cx));
     }
 
     /// Sends a signal to some processes of a job; none = all.
-    pub(in crate::head) fn signal_ranks(&self, id: JobId, ranks: Vec<Rank>, signal: Signal, cx: &mut Cx) {
+    pub(in crate::head) fn send_signal(&self, id: JobId, ranks: &[Rank], signal: Signal, cx: &mut Cx) {
         let Some(job) = self.jobs.get(id).filter(|job| job.is_launched()) else { return };
         let hosts = match ranks.is_empty() {
             true => job.map().daemons(),
@@ -90,7 +85,7 @@ impl Head {
         };
         let hosts = self.pool.reachable(&hosts);
         if !hosts.is_empty() {
-            cx.multicast(Dest::Many(hosts), DaemonMessage::Signal { job: id, ranks, signal });
+            cx.multicast(Dest::Many(hosts), DaemonMessage::Signal { job: id, ranks: ranks.to_vec(), signal });
         }
     }
 }

@@ -21,7 +21,7 @@ impl Head {
     ) {
         let result = match order {
             ControlOrder::DefineSet(set) => {
-                self.define_set(set, cx).map_err(|refusal| self.tell_refusal(by, refusal, cx))
+                self.define_set(set, cx).map_err(|refusal| Self::tell_refusal(by, refusal, cx))
             }
             ControlOrder::Signal { targets, signal } => self.signal_targets(targets, signal, cx),
             ControlOrder::End(jobs) => self.end_targets(by, &jobs, cx),
@@ -38,7 +38,7 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<(), PmixStatus> {
         let exists = |(id, ranks): &(JobId, Vec<Rank>)| {
-            let job = self.jobs.get(*id).filter(|job| job.is_running());
+            let job = self.jobs.get(*id).filter(|job| job.is_launched());
             job.is_some_and(|job| ranks.iter().all(|rank| (rank.0 as usize) < job.map().procs.len()))
         };
         if !targets.iter().all(exists) {
@@ -47,22 +47,22 @@ impl Head {
         for (job, ranks) in targets {
             // A process that is stopped would keep the signal for later.
             if signal == Signal::TERM {
-                self.signal_ranks(job, ranks.clone(), Signal::CONT, cx);
+                self.send_signal(job, &ranks, Signal::CONT, cx);
             }
-            self.signal_ranks(job, ranks, signal, cx);
+            self.send_signal(job, &ranks, signal, cx);
         }
         Ok(())
     }
 
     /// Ends whole jobs, if all of them exist (spec L45).
     fn end_targets(&mut self, by: Option<ProcId>, jobs: &[JobId], cx: &mut Cx) -> Result<(), PmixStatus> {
-        if !jobs.iter().all(|id| self.jobs.get(*id).is_some_and(|job| !job.is_over())) {
+        if !jobs.iter().all(|id| self.jobs.get(*id).is_some()) {
             return Err(PMIX_ERR_NOT_FOUND);
         }
-        let whose = by.map_or("a tool".to_owned(), |by| format!("rank {} of job {}", by.rank, by.job));
+        let whose = asker(by);
         for id in jobs {
             // It may have ended with another one just now.
-            if self.jobs.get(*id).is_some_and(|job| !job.is_over()) {
+            if self.jobs.get(*id).is_some() {
                 let text = format!("Job {id} was ended by request of {whose} (PMIx_Job_control).");
                 self.fail_job(*id, JobState::KilledByCmd, INTERRUPTED, text, cx);
             }
@@ -70,11 +70,14 @@ impl Head {
         Ok(())
     }
 
-    /// Tells the submitter of the caller's job why a set is refused; the caller gets the status.
-    fn tell_refusal(&self, by: Option<ProcId>, refusal: SetRefusal, cx: &mut Cx) -> PmixStatus {
-        if let Some(request) = by.and_then(|by| self.jobs.get(by.job)?.request()) {
-            cx.notice_to(request, refusal.cause);
-        }
+    /// Shows why a set is refused; the caller gets the status.
+    fn tell_refusal(by: Option<ProcId>, refusal: SetRefusal, cx: &mut Cx) -> PmixStatus {
+        cx.notice(format!("{} asks for a process set.\n{}", asker(by), refusal.cause));
         refusal.status
     }
+}
+
+/// Who gives an order, in words.
+fn asker(by: Option<ProcId>) -> String {
+    by.map_or("a tool".to_owned(), |by| format!("rank {} of job {}", by.rank, by.job))
 }

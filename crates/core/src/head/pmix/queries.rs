@@ -1,14 +1,10 @@
 //! Questions of processes and tools about the DVM (`PMIx_Query_info`): the head answers by what it shows to clients.
 
 use ferrite_types::DaemonRank;
-use ferrite_wire::{DaemonMessage, Fact, JobFact, Subject};
+use ferrite_wire::{DaemonMessage, Fact, Subject};
 
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::jobs::Job;
-
-/// The longest command that is told of a job (characters).
-const MOST_OF_A_COMMAND: usize = 4096;
 
 impl Head {
     /// Answers questions. A question about a job that is over has the answer that there is no such job.
@@ -19,17 +15,12 @@ impl Head {
 
     fn fact(&self, subject: Subject, cx: &Cx) -> Fact {
         match subject {
-            Subject::Dvm => Fact::Dvm(Box::new(self.status(cx.now))),
+            Subject::Campaigns => Fact::Campaigns(self.campaign_statuses()),
             Subject::Nodes => Fact::Nodes(self.node_statuses()),
-            Subject::Jobs => Fact::Jobs(self.jobs.iter().map(|job| self.job_fact(job)).collect()),
+            Subject::Jobs => Fact::Jobs(self.jobs.iter().map(|job| self.job_status(job)).collect()),
             Subject::Job(id) => Fact::Job(self.job_detail(id).map(Box::new)),
             Subject::Sessions => Fact::Sessions(self.session_statuses(cx.now)),
             Subject::Sets => Fact::Sets(self.process_sets()),
         }
-    }
-
-    fn job_fact(&self, job: &Job) -> JobFact {
-        let words: Vec<String> = job.spec().apps.iter().map(|app| app.argv.join(" ")).collect();
-        JobFact { status: self.job_status(job), command: words.join(" : ").chars().take(MOST_OF_A_COMMAND).collect() }
     }
 }

@@ -148,7 +148,7 @@ impl Head {
         }
         let mut known_at = RankSet::default();
         for (id, ranks) in &mut set.members {
-            let Some(job) = self.jobs.get(*id).filter(|job| job.is_running()) else {
+            let Some(job) = self.jobs.get(*id).filter(|job| job.is_launched()) else {
                 return Err(SetRefusal::new(PMIX_ERR_NOT_FOUND, format!("Job {id} has no processes.")));
             };
             let size = job.map().procs.len();

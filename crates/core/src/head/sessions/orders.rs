@@ -77,7 +77,7 @@ impl Head {
                 self.pause_session(id, pause, cx);
             }
             SessionDirective::Signal(signal) => {
-                self.jobs.in_session(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
+                self.jobs.in_session(id).iter().for_each(|job| self.send_signal(*job, &[], *signal, cx))
             }
             SessionDirective::Terminate => {
                 self.end_session(id, &format!("Session {id} was ended by request."), cx);
@@ -94,7 +94,7 @@ impl Head {
             return;
         }
         for job in self.jobs.in_session(id) {
-            self.send_signal(job, if pause { Signal::STOP } else { Signal::CONT }, cx);
+            self.send_signal(job, &[], if pause { Signal::STOP } else { Signal::CONT }, cx);
         }
         if pause {
             // Queued jobs do not wait for the jobs of a paused session.
