@@ -6,8 +6,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{
-    CollectiveResult, ControlOrder, DataCall, EventRange, Frame, Members, PmixEvent, ResizeRequest, StartError, Stream,
-    Subject,
+    CollectiveResult, ControlOrder, DataCall, EventRange, Frame, GroupPart, Members, PmixEvent, ResizeRequest,
+    StartError, Stream, Subject,
 };
 
 use crate::effect::Account;
@@ -403,6 +403,26 @@ pub enum PmixCall {
     /// All local participants have called `PMIx_Disconnect`.
     Disconnect {
         /// All participants.
+        members: Members,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// All local members have called `PMIx_Group_construct`. The reply carries a [`ferrite_wire::GroupBuilt`].
+    GroupConstruct {
+        /// The name of the group.
+        name: String,
+        /// All members.
+        members: Members,
+        /// The contribution of the local members.
+        part: GroupPart,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// All local members have called `PMIx_Group_destruct`.
+    GroupDestruct {
+        /// The name of the group.
+        name: String,
+        /// All members.
         members: Members,
         /// The upcall's token for the reply.
         token: PmixToken,

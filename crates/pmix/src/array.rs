@@ -219,6 +219,8 @@ unsafe fn free_value(value: &mut sys::pmix_value_t) {
                 texts.into_iter().filter(|text| !text.is_null()).for_each(|text| drop(CString::from_raw(text)));
             }
             sys::PMIX_PROC => drop(Box::from_raw(value.data.proc_)),
+            // The data of a new group are null by now: libpmix takes them, and frees them by the same allocator.
+            sys::PMIX_BYTE_OBJECT if value.data.bo.bytes.is_null() => {}
             sys::PMIX_BYTE_OBJECT | sys::PMIX_REGEX => free_slice::<u8>(value.data.bo.bytes.cast(), value.data.bo.size),
             sys::PMIX_DATA_ARRAY => {
                 let array = Box::from_raw(value.data.darray);

@@ -679,20 +679,33 @@ pub(crate) unsafe extern "C" fn connection_lost(
 }
 
 unsafe extern "C" fn group(
-    _operation: sys::pmix_group_operation_t,
-    _name: *mut c_char,
+    operation: sys::pmix_group_operation_t,
+    name: *mut c_char,
     procs: *const sys::pmix_proc_t,
     nprocs: usize,
-    _directives: *const sys::pmix_info_t,
-    _ndirectives: usize,
+    directives: *const sys::pmix_info_t,
+    ndirectives: usize,
     callback: sys::pmix_info_cbfunc_t,
     data: *mut c_void,
 ) -> sys::pmix_status_t {
-    let Some(inner) = active() else { return Status::NOT_SUPPORTED.0 };
-    let first = if nprocs == 0 { std::ptr::null() } else { procs };
-    // SAFETY: see `monitor`; the first of the members stands for all.
-    unsafe { refuse("group", first) };
-    // libpmix 4.2.2 keeps the clients waiting when it is refused by the return value.
-    info_reply(&inner, callback, data).refuse();
-    ACCEPTED
+    // SAFETY: see `client_connected`.
+    let (name, procs, info) =
+        unsafe { (text(name), Proc::from_array(procs, nprocs), Info::from_array(directives, ndirectives)) };
+    // A refusal goes by the callback as well: libpmix 4.2.2 keeps the clients waiting for another return value.
+    raise(|inner| {
+        let makes = match operation {
+            sys::pmix_group_operation_t_PMIX_GROUP_CONSTRUCT => true,
+            sys::pmix_group_operation_t_PMIX_GROUP_DESTRUCT => false,
+            _ => {
+                info_reply(inner, callback, data).refuse();
+                return Upcall::Refused {
+                    proc: procs.into_iter().next(),
+                    service: format!("group operation {operation}"),
+                };
+            }
+        };
+        let (timeout_s, local_status) = (timeout_s(&info), local_status(&info));
+        let reply = info_reply(inner, callback, data);
+        Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply }
+    })
 }

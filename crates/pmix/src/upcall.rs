@@ -80,6 +80,24 @@ pub enum Upcall {
         /// Lets the participants continue.
         reply: Completer<()>,
     },
+    /// All local members of a group called PMIx_Group_construct or PMIx_Group_destruct. (A group of local processes
+    /// that want no number is made by the library and makes no upcall.)
+    Group {
+        /// True to make the group, false to end it.
+        makes: bool,
+        /// Its name.
+        name: String,
+        /// All members.
+        procs: Vec<Proc>,
+        /// Directives of the first local member, and the data of the local members.
+        info: Vec<Info>,
+        /// The clients' deadline in seconds.
+        timeout_s: Option<u32>,
+        /// An error when a local member is lost; the DVM should then fail the operation.
+        local_status: Status,
+        /// Takes the number of the group, and the data of all members.
+        reply: Completer<Vec<Info>>,
+    },
     /// A local process publishes values.
     Publish {
         /// The publishing process.

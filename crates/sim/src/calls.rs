@@ -5,8 +5,8 @@ use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
 use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::{
-    Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, Members, Persistence,
-    PmixEvent, ProcessSet,
+    Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, GroupPart, Members,
+    Persistence, PmixEvent, ProcessSet,
 };
 
 use crate::event::Event;
@@ -24,6 +24,7 @@ impl World {
     pub(crate) fn call_pmix(&mut self, rank: DaemonRank, proc: ProcId, step: &Step) -> bool {
         match step {
             Step::Spawn(child) => self.spawn_child(rank, proc, *child),
+            Step::Group(kind) => self.gather(rank, proc, *kind, Members::of(proc.job, Vec::new())),
             Step::Meet(kind, partner) => self.meet(rank, proc, *kind, *partner),
             Step::Publish(persistence, range, key) => {
                 let is_mine = self.is_chosen(rank, proc, *key as usize);
@@ -129,6 +130,11 @@ impl World {
         let knows = |other: &JobId| self.hosts.get(&rank).is_some_and(|host| host.pmix.knows(*other));
         let both = other.filter(knows).map(|other| vec![(proc.job, Vec::new()), (other, Vec::new())]);
         let Some(members) = both.and_then(Members::of_jobs) else { return false };
+        self.gather(rank, proc, kind, members)
+    }
+
+    /// Lets a process enter a collective with these members, for which it waits.
+    fn gather(&mut self, rank: DaemonRank, proc: ProcId, kind: Meeting, members: Members) -> bool {
         self.waits(rank, proc);
         let gathered = self.hosts.get_mut(&rank).and_then(|host| host.pmix.enter(kind, members.clone(), proc));
         if let Some(all) = gathered {
@@ -143,6 +149,11 @@ impl World {
         let call = match kind {
             Meeting::Connect => PmixCall::Connect { members, token },
             Meeting::Disconnect => PmixCall::Disconnect { members, token },
+            Meeting::Group(number) => {
+                let part = GroupPart { notify: number % 2 == 0, data: Bytes::from_static(b"g") };
+                PmixCall::GroupConstruct { name: group(members.job, number), members, part, token }
+            }
+            Meeting::Ungroup(number) => PmixCall::GroupDestruct { name: group(members.job, number), members, token },
         };
         self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
     }
@@ -193,6 +204,11 @@ impl World {
             self.queue.after(delay, Event::Wake(rank, *proc));
         }
     }
+}
+
+/// Two jobs may want the same name.
+fn group(job: JobId, number: u64) -> String {
+    format!("g{}", (u64::from(job.0) + number) % 5)
 }
 
 fn name(key: u64) -> String {

@@ -99,7 +99,7 @@ impl Scenario {
         }
     }
 
-    /// Lets processes raise events between their other steps.
+    /// Lets processes raise events and make groups between their other steps.
     fn add_events(&mut self, rng: &mut Rng) {
         let jobs = self.jobs.iter_mut().filter(|job| !job.quiet).map(|job| &mut job.spec);
         for spec in jobs.chain(self.children.iter_mut().map(|child| &mut child.spec)) {
@@ -107,6 +107,15 @@ impl Scenario {
             let Some(init) = argv.iter().position(|word| word == "init").filter(|_| rng.permille(600)) else {
                 continue;
             };
+            // A member that has ended well is waited for, as in a fence.
+            let end = argv.iter().position(|word| word.starts_with("retire")).unwrap_or(argv.len()) as u64;
+            if rng.permille(500) {
+                let (at, number) = (rng.between(init as u64 + 1, end), rng.between(0, 3));
+                argv.insert(at as usize, format!("group:{number}"));
+                if rng.permille(600) {
+                    argv.insert(rng.between(at + 1, end + 1) as usize, format!("ungroup:{number}"));
+                }
+            }
             for _ in 0..rng.between(1, 3) {
                 let word = *rng.pick(&["raise", "raise", "raise-own", "raise-to"]);
                 let at = rng.between(init as u64 + 1, argv.len() as u64) as usize;

@@ -109,6 +109,7 @@ impl World {
                 | Step::Lookup(..)
                 | Step::Unpublish(_)
                 | Step::Define(_)
+                | Step::Group(_)
                 | Step::Raise(..)
                 | Step::Retire(_)),
             ) => self.call_pmix(rank, proc, &step).then_some(Stop::Blocked),

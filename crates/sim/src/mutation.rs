@@ -218,6 +218,10 @@ pub enum Mutation {
     ForgottenChildren,
     /// A separate job ends with its parent.
     NoneSeparate,
+    /// Some daemons hear that a group was not made.
+    HalfGroup,
+    /// All groups have the same number.
+    SameNumber,
     /// An event does not reach one daemon.
     LostEvent,
     /// Daemons tell of each event twice.
@@ -368,7 +372,9 @@ impl Mutation {
     ];
 
     /// Faults that show with jobs that spawn others, connect and exchange data (`families`).
-    pub const FAMILIES: [Mutation; 24] = [
+    pub const FAMILIES: [Mutation; 26] = [
+        Mutation::HalfGroup,
+        Mutation::SameNumber,
         Mutation::LostEvent,
         Mutation::EventTwice,
         Mutation::EventsSwapped,

@@ -18,13 +18,17 @@ pub(crate) struct PmixSide {
     gone: BTreeSet<ProcId>,
 }
 
-/// A collective of processes of several jobs.
+/// A collective of processes of one job or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meeting {
     /// `PMIx_Connect`.
     Connect,
     /// `PMIx_Disconnect`.
     Disconnect,
+    /// `PMIx_Group_construct` of the group of this number.
+    Group(u64),
+    /// `PMIx_Group_destruct`.
+    Ungroup(u64),
 }
 
 #[derive(Debug)]

@@ -50,6 +50,8 @@ pub enum Step {
     Lookup(u64, bool),
     /// `unpublish:N`
     Unpublish(u64),
+    /// `group:N`, `ungroup:N`: the job makes a group, or ends it.
+    Group(Meeting),
     /// `define:N`: one rank makes its job a process set.
     Define(u64),
     /// `raise:N`: N events for everybody; `raise-own:N`: for the job; `raise-to:N`: for its first rank and that of the
@@ -266,6 +268,8 @@ impl Step {
             "lookup" => Step::Lookup(number, false),
             "await" => Step::Lookup(number, true),
             "unpublish" => Step::Unpublish(number),
+            "group" => Step::Group(Meeting::Group(number)),
+            "ungroup" => Step::Group(Meeting::Ungroup(number)),
             "define" => Step::Define(number),
             "raise" => Step::Raise(Reach::Everyone, number),
             "raise-own" => Step::Raise(Reach::Job, number),

@@ -1,12 +1,12 @@
-//! Collectives, which gather up the participant tree and come back down: PMIx fences, connects, disconnects and PMI-1
-//! barriers.
+//! Collectives, which gather up the participant tree and come back down: PMIx fences, connects, disconnects,
+//! groups and PMI-1 barriers.
 
 use bytes::Bytes;
 use ferrite_types::{JobId, PmixStatus, Rank};
 use serde::{Deserialize, Serialize};
 
 /// The interface of a collective. Collectives of different interfaces never mix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CollectiveKind {
     /// `PMIx_Fence`.
     PmixFence,
@@ -16,6 +16,10 @@ pub enum CollectiveKind {
     PmixConnect,
     /// `PMIx_Disconnect`.
     PmixDisconnect,
+    /// `PMIx_Group_construct`, with the name of the group.
+    GroupConstruct(String),
+    /// `PMIx_Group_destruct`, with the name of the group.
+    GroupDestruct(String),
 }
 
 /// The members of a collective: nearly always processes of one job, for which `others` is empty.

@@ -10,6 +10,7 @@ pub mod control;
 pub mod dvm_contact;
 mod event;
 mod frame;
+mod group;
 mod handshake;
 mod iof;
 mod launch;
@@ -26,6 +27,7 @@ pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Members, P
 pub use dvm_contact::{ContactError, DvmContact};
 pub use event::{EventInfo, EventRange, EventSource, PmixEvent, ToolName};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
+pub use group::{GroupBuilt, GroupPart};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};

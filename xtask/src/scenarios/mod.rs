@@ -15,6 +15,7 @@ mod elastic;
 mod elastic_pmix;
 mod endings;
 mod events;
+mod groups;
 mod job_control;
 mod job_data;
 mod limits;
@@ -118,6 +119,7 @@ fn all() -> Vec<Scenario> {
     all.extend(endings::all());
     all.extend(policies::all());
     all.extend(events::all());
+    all.extend(groups::all());
     all.extend(parameters::all());
     all.extend(spawn::all());
     all.extend(mpich::all());

@@ -1,5 +1,5 @@
-//! Collectives of processes: PMIx fences, connects, disconnects and PMI-1 barriers. The daemon merges local parts and
-//! those from below, and sends one part up the participant tree; the result comes back from the head.
+//! Collectives of processes: PMIx fences, connects, disconnects, groups and PMI-1 barriers. The daemon merges local
+//! parts and those from below, and sends one part up the participant tree; the result comes back from the head.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ impl Daemon {
     }
 
     fn next_key(&mut self, kind: CollectiveKind, members: Members) -> CollectiveKey {
-        let counter = self.collectives.sequence.entry((kind, members.clone())).or_default();
+        let counter = self.collectives.sequence.entry((kind.clone(), members.clone())).or_default();
         let sequence = *counter;
         *counter += 1;
         CollectiveKey { kind, members, sequence }
@@ -146,7 +146,7 @@ impl Daemon {
 
     pub(super) fn on_collective_done(&mut self, key: &CollectiveKey, result: &CollectiveResult, cx: &mut Cx) {
         self.collectives.rollups.cancel(key);
-        let series = (key.kind, key.members.clone());
+        let series = (key.kind.clone(), key.members.clone());
         let entered = self.collectives.sequence.get(&series).copied().unwrap_or(0);
         if let Err(status) = result
             && key.sequence >= entered
@@ -155,8 +155,12 @@ impl Daemon {
             self.collectives.failed.insert(key.clone(), *status);
             return;
         }
-        match key.kind {
-            CollectiveKind::PmixFence | CollectiveKind::PmixConnect | CollectiveKind::PmixDisconnect => {
+        match &key.kind {
+            CollectiveKind::PmixFence
+            | CollectiveKind::PmixConnect
+            | CollectiveKind::PmixDisconnect
+            | CollectiveKind::GroupConstruct(_)
+            | CollectiveKind::GroupDestruct(_) => {
                 if let Some(token) = self.collectives.tokens.remove(key) {
                     self.answer_call(token, result.clone(), cx);
                 }

@@ -206,6 +206,12 @@ impl Daemon {
             PmixCall::Disconnect { members, token } => {
                 self.on_collective(CollectiveKind::PmixDisconnect, members, Bytes::new(), token, cx);
             }
+            PmixCall::GroupConstruct { name, members, part, token } => {
+                self.on_collective(CollectiveKind::GroupConstruct(name), members, part.encode(), token, cx);
+            }
+            PmixCall::GroupDestruct { name, members, token } => {
+                self.on_collective(CollectiveKind::GroupDestruct(name), members, Bytes::new(), token, cx);
+            }
             PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, Asker::Pmix(token), cx),
             PmixCall::Event { event, range } => self.on_event(event, range, cx),
             PmixCall::Data { call, token } => self.on_data(call, Asker::Pmix(token), cx),

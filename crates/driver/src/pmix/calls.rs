@@ -11,7 +11,7 @@ use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
 
 use super::logs::{self, Logged};
-use super::{allocate, control, published, query, session_control, spawn};
+use super::{allocate, control, groups, published, query, session_control, spawn};
 use crate::Inbox;
 
 /// The jobs whose processes may call, by namespace.
@@ -41,6 +41,7 @@ enum Reply {
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
+    Group(Completer<Vec<Info>>),
     Told {
         questions: Vec<Question>,
         about: Vec<Subject>,
@@ -57,6 +58,7 @@ impl Reply {
             }
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
+            Reply::Group(reply) => reply.complete(groups::answer(result)),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) | Reply::Told { .. } => {
                 self.fail(result.err().map_or(Status::ERROR, |status| Status(status.0)))
             }
@@ -69,7 +71,9 @@ impl Reply {
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
-            Reply::Allocation(reply) | Reply::Ordered(reply) | Reply::Told { reply, .. } => reply.complete(Err(status)),
+            Reply::Allocation(reply) | Reply::Ordered(reply) | Reply::Group(reply) | Reply::Told { reply, .. } => {
+                reply.complete(Err(status))
+            }
         }
     }
 }
@@ -133,6 +137,20 @@ impl Calls {
             }
             Upcall::Disconnect { procs, timeout_s, reply } => {
                 self.meet(&procs, timeout_s, reply, names, |members, token| PmixCall::Disconnect { members, token });
+            }
+            Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply } => {
+                let part = local_status.into_result().and_then(|()| groups::part(makes, &info));
+                match part.and_then(|part| Ok((part, participants(&procs, names)?))) {
+                    Ok((part, members)) => {
+                        let token = self.keep(members.job, Reply::Group(reply));
+                        self.pass(match part {
+                            Some(part) => PmixCall::GroupConstruct { name, members, part, token },
+                            None => PmixCall::GroupDestruct { name, members, token },
+                        });
+                        self.limit(token, timeout_s);
+                    }
+                    Err(status) => reply.complete(Err(status)),
+                }
             }
             Upcall::Publish { proc, info, reply } => {
                 let call = known(&proc, names).and_then(|proc| published::publish(proc, &info));

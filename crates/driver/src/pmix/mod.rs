@@ -16,6 +16,7 @@ mod control;
 mod door;
 mod early;
 mod events;
+mod groups;
 mod hint;
 mod job;
 mod library;

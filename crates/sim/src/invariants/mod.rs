@@ -12,6 +12,7 @@ mod data;
 mod events;
 mod exit_codes;
 mod given_back;
+mod groups;
 mod held_not_failed;
 mod job_states;
 mod kin;
@@ -250,7 +251,8 @@ impl Referee {
 
     /// Adds the guarantees about jobs that spawn, connect and exchange data.
     fn know_families(&mut self, scenario: &Scenario) {
-        let more: [Box<dyn Invariant>; 6] = [
+        let more: [Box<dyn Invariant>; 7] = [
+            Box::new(groups::Groups::default()),
             Box::new(process_sets::ProcessSets::default()),
             Box::new(events::Events::new(scenario)),
             Box::new(meetings::Meetings::new(scenario)),

@@ -24,7 +24,9 @@ impl Invariant for PmixAnswers {
                 let (token, job) = match call {
                     PmixCall::Fence { token, members, .. }
                     | PmixCall::Connect { token, members }
-                    | PmixCall::Disconnect { token, members } => (token, members.job),
+                    | PmixCall::Disconnect { token, members }
+                    | PmixCall::GroupConstruct { token, members, .. }
+                    | PmixCall::GroupDestruct { token, members, .. } => (token, members.job),
                     PmixCall::Spawn { token, proc, .. } | PmixCall::Control { token, by: Some(proc), .. } => {
                         (token, proc.job)
                     }

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_core::{DaemonInput, Effect, Input, LinkInput, PmixCall, PmixEffect, Transition};
 use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::{
-    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, EventSource, HeadMessage, Message, Persistence,
+    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, EventSource, GroupBuilt, HeadMessage, Message,
+    Persistence,
 };
 
 use super::losses::{frames, replace};
@@ -117,6 +118,19 @@ impl FamilyMutations {
             }),
             Mutation::ChildEndsTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
             Mutation::ChildEndUntold => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
+            Mutation::HalfGroup | Mutation::SameNumber => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::Reply { result, .. }) = effect
+                    && let Some(built) = result.as_ref().ok().and_then(|bytes| GroupBuilt::decode(bytes))
+                    && built.data.iter().all(|byte| *byte == b'g')
+                    && !built.data.is_empty()
+                {
+                    *result = match mutation {
+                        Mutation::SameNumber => Ok(GroupBuilt { context: 1, ..built }.encode()),
+                        _ if rank.0 % 2 == 1 => Err(LOST_CONNECTION),
+                        _ => return,
+                    };
+                }
+            }),
             Mutation::EventTwice => double(wanted, is_event),
             Mutation::EventForged => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect

@@ -21,11 +21,11 @@ impl Connections {
         if key.members.others.is_empty() {
             return;
         }
-        match key.kind {
+        match &key.kind {
             CollectiveKind::PmixConnect => *self.0.entry(key.members.clone()).or_default() += 1,
             // Open MPI disconnects by a fence of the same processes; it never calls PMIx_Disconnect.
             CollectiveKind::PmixDisconnect | CollectiveKind::PmixFence => self.part(&key.members),
-            CollectiveKind::Pmi1Barrier => {}
+            CollectiveKind::Pmi1Barrier | CollectiveKind::GroupConstruct(_) | CollectiveKind::GroupDestruct(_) => {}
         }
     }
 

@@ -18,8 +18,9 @@ impl Head {
         }
     }
 
-    /// Tells the watcher of a job that a process has ended (spec L62).
+    /// Tells the watcher of a job that a process has ended (spec L62), and its groups.
     pub(super) fn tell_of_end(&mut self, proc: ProcId, is_failure: bool, code: Option<u8>, cx: &mut Cx) {
+        self.leave_groups(proc, cx);
         let watch = &self.jobs.at(proc.job).watch;
         if watch.ends || (watch.failures && is_failure) {
             self.tell_watcher(proc.job, PMIX_EVENT_PROC_TERMINATED, EventInfo::Proc { proc, code }, cx);

@@ -24,7 +24,7 @@ pub(super) struct Collectives {
 
 impl Collectives {
     fn is_decided(&self, key: &CollectiveKey) -> bool {
-        let series = (key.kind, key.members.clone());
+        let series = (key.kind.clone(), key.members.clone());
         self.decided.get(&series).is_some_and(|last| key.sequence <= *last)
     }
 
@@ -55,7 +55,16 @@ impl Head {
             debug_assert!(nobody_yet.is_none(), "a part has come, so someone takes part");
         }
         if let Some(gathered) = rollups.contribute(key.clone(), child, part) {
-            self.decide_collective(&key, concatenate(merge(gathered)), cx);
+            let result = self.conclude(&key, merge(gathered));
+            self.decide_collective(&key, result, cx);
+        }
+    }
+
+    /// The result of a collective to which all have contributed.
+    fn conclude(&mut self, key: &CollectiveKey, part: Part) -> CollectiveResult {
+        match &key.kind {
+            CollectiveKind::GroupConstruct(name) => self.pmix.groups.build(name, &key.members, part?),
+            _ => concatenate(part),
         }
     }
 
@@ -65,7 +74,10 @@ impl Head {
             return self.counters.count(Counted::Late(Late::Collective));
         };
         self.pmix.collectives.rollups.cancel(key);
-        self.pmix.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
+        self.pmix.collectives.decided.insert((key.kind.clone(), key.members.clone()), key.sequence);
+        if let CollectiveKind::GroupDestruct(name) = &key.kind {
+            self.pmix.groups.end(name, &key.members);
+        }
         if result.is_ok() {
             self.jobs.connect(key);
         }

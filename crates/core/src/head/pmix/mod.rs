@@ -3,6 +3,7 @@
 mod collectives;
 mod data_server;
 mod events;
+mod groups;
 mod orders;
 mod queries;
 mod sets;
@@ -11,6 +12,7 @@ use ferrite_types::JobId;
 
 use self::collectives::Collectives;
 use self::data_server::Store;
+use self::groups::Groups;
 use self::sets::Sets;
 use crate::cx::Cx;
 
@@ -18,6 +20,7 @@ use crate::cx::Cx;
 #[derive(Debug, Default)]
 pub(in crate::head) struct Pmix {
     collectives: Collectives,
+    groups: Groups,
     published: Store,
     sets: Sets,
 }
@@ -26,6 +29,7 @@ impl Pmix {
     /// Handles the end of a job: forgets its collectives, and what was published for its life.
     pub(in crate::head) fn forget_job(&mut self, job: JobId, cx: &mut Cx) {
         self.collectives.forget(job);
+        self.groups.forget(job);
         self.purge_job(job, cx);
     }
 }

@@ -1,0 +1,97 @@
+//! PMIx groups: made and ended by all of their members, or by none.
+
+mod common;
+
+use bytes::Bytes;
+use common::{Cluster, job, proc};
+use ferrite_core::{DaemonInput, DaemonTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_TIMEOUT};
+use ferrite_types::*;
+use ferrite_wire::{EventInfo, GroupBuilt, GroupPart, Members};
+
+/// One process on each of that many nodes; the job goes on after failures.
+fn cluster(count: u32) -> Cluster {
+    let options = RuntimeOptions { continuous: true, ..RuntimeOptions::default() };
+    Cluster::with_job(count, &[("rml_base_radix", "2")], JobSpec { options, ..job("a.out", count) })
+}
+
+fn make(dvm: &mut Cluster, at: u32, name: &str, ranks: &[u32], token: u64) {
+    let members = Members::of(JobId(1), ranks.iter().copied().map(Rank).collect());
+    let part = GroupPart { notify: true, data: Bytes::copy_from_slice(&[at as u8]) };
+    let (name, token) = (name.to_owned(), PmixToken(token));
+    let call = PmixCall::GroupConstruct { name, members, part, token };
+    dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(call)));
+}
+
+/// The answers to this token: at each daemon the number of the group and the bytes of its data, or the status.
+fn answers(dvm: &Cluster, token: u64) -> Vec<(u32, Result<(u64, usize), PmixStatus>)> {
+    let answer = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
+        PmixEffect::Reply { token: of, result } if of.0 == token => {
+            let built = |bytes: &Bytes| GroupBuilt::decode(bytes).map(|built| (built.context, built.data.len()));
+            Some((at.0, result.as_ref().map(|bytes| built(bytes).expect("a group")).map_err(|status| *status)))
+        }
+        _ => None,
+    };
+    let mut all: Vec<_> = dvm.pmix.iter().filter_map(answer).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Two groups of the same members are told apart by their names (spec L63).
+#[test]
+fn the_members_of_a_group_get_one_number_and_the_data_of_all() {
+    let mut dvm = cluster(4);
+    for (at, order) in [(0, ["a", "b"]), (1, ["b", "a"]), (3, ["a", "b"])] {
+        order.iter().for_each(|name| make(&mut dvm, at, name, &[0, 1, 3], if *name == "a" { 1 } else { 2 }));
+    }
+    dvm.run();
+    let (first, second) = (answers(&dvm, 1), answers(&dvm, 2));
+    let number = |all: &[(u32, Result<(u64, usize), PmixStatus>)]| all[0].1.expect("it is made").0;
+    for (all, number) in [(&first, number(&first)), (&second, number(&second))] {
+        assert_eq!(*all, [0, 1, 3].map(|at| (at, Ok((number, 3)))));
+    }
+    assert_ne!(number(&first), number(&second));
+}
+
+/// The limit of one member ends the attempt for all, and for those that come later (spec L63).
+#[test]
+fn a_group_that_misses_a_member_is_made_for_nobody() {
+    let mut dvm = cluster(3);
+    make(&mut dvm, 0, "a", &[], 1);
+    make(&mut dvm, 1, "a", &[], 1);
+    let limit = PmixCall::Limit { token: PmixToken(1), limit: Duration::from_secs(1) };
+    dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(limit)));
+    dvm.run();
+    dvm.fire(1, Timer::Daemon(DaemonTimer::CallLimit(PmixToken(1))));
+    dvm.run();
+    make(&mut dvm, 2, "a", &[], 1);
+    dvm.run();
+    assert_eq!(answers(&dvm, 1), [0, 1, 2].map(|at| (at, Err(PMIX_ERR_TIMEOUT))));
+
+    make(&mut dvm, 0, "b", &[], 2);
+    dvm.run();
+    dvm.exit_proc(2, ExitStatus::Signaled(9));
+    make(&mut dvm, 1, "b", &[], 2);
+    dvm.run();
+    assert_eq!(answers(&dvm, 2), [0, 1].map(|at| (at, Err(PMIX_ERR_LOST_CONNECTION))));
+}
+
+/// They have asked for it when they made the group (spec L64).
+#[test]
+fn the_members_hear_of_the_end_of_one() {
+    let mut dvm = cluster(3);
+    (0..3).for_each(|at| make(&mut dvm, at, "a", &[], 1));
+    dvm.run();
+    dvm.exit_proc(2, ExitStatus::Signaled(9));
+    dvm.run();
+    let told = dvm.pmix.iter().filter_map(|(at, effect)| match effect {
+        PmixEffect::Event { event, to, .. } if !to.is_empty() => {
+            assert_eq!(event.info, EventInfo::Member { group: "a".to_owned(), proc: proc(2) });
+            Some(at.0)
+        }
+        _ => None,
+    });
+    let mut told: Vec<u32> = told.collect();
+    told.sort_unstable();
+    assert_eq!(told, [0, 1]);
+}

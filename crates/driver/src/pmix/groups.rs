@@ -1,0 +1,76 @@
+//! Translates calls for PMIx groups for the machine, and the answers back. Pure; only [`super::calls`] uses it.
+
+use std::ffi::CStr;
+
+use bytes::Bytes;
+use ferrite_pmix::{Info, Status, Value};
+use ferrite_pmix_sys as sys;
+use ferrite_wire::{CollectiveResult, GroupBuilt, GroupPart};
+
+/// Returns the contribution of the local members to a new group, or `None` for the end of one.
+///
+/// # Errors
+/// A directive that would make another group of it and is not offered.
+pub(super) fn part(makes: bool, info: &[Info]) -> Result<Option<GroupPart>, Status> {
+    if !makes {
+        return Ok(None);
+    }
+    if find(info, sys::PMIX_GROUP_ADD_MEMBERS).is_some() {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    let data = match find(info, sys::PMIX_GROUP_ENDPT_DATA) {
+        Some(Value::Bytes(bytes)) => Bytes::copy_from_slice(bytes),
+        Some(_) => return Err(Status::BAD_PARAM),
+        None => Bytes::new(),
+    };
+    let notify = find(info, sys::PMIX_GROUP_NOTIFY_TERMINATION);
+    Ok(Some(GroupPart { notify: notify.is_some_and(|value| *value != Value::Bool(false)), data }))
+}
+
+/// Returns the answer for the library: the number of a new group, and the data of all members.
+pub(super) fn answer(result: CollectiveResult) -> Result<Vec<Info>, Status> {
+    let bytes = result.map_err(|status| Status(status.0))?;
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let built = GroupBuilt::decode(&bytes).ok_or(Status::ERROR)?;
+    let mut info = vec![Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(built.context))];
+    if !built.data.is_empty() {
+        info.push(Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(built.data.to_vec())));
+    }
+    Ok(info)
+}
+
+fn find<'a>(info: &'a [Info], key: &CStr) -> Option<&'a Value> {
+    info.iter().find(|info| info.is(key)).map(|info| &info.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use ferrite_types::pmix_status::PMIX_ERR_EXISTS;
+
+    use super::*;
+
+    #[test]
+    fn a_contribution_is_the_data_of_the_local_members_and_their_wish_to_be_told() {
+        let data = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(vec![1, 2]));
+        let of = |info: &[Info]| part(true, info);
+        let part_of = |notify, data: &'static [u8]| Ok(Some(GroupPart { notify, data: Bytes::from_static(data) }));
+        assert_eq!(of(std::slice::from_ref(&data)), part_of(false, &[1, 2]));
+        let notify = Info::new(sys::PMIX_GROUP_NOTIFY_TERMINATION, true);
+        assert_eq!(of(&[notify, data]), part_of(true, &[1, 2]));
+        assert_eq!(of(&[]), part_of(false, &[]));
+        assert_eq!(of(&[Info::new(sys::PMIX_GROUP_ADD_MEMBERS, true)]), Err(Status::NOT_SUPPORTED));
+        assert_eq!(part(false, &[]), Ok(None));
+    }
+
+    #[test]
+    fn an_answer_has_the_number_and_the_data_or_the_status() {
+        let built = GroupBuilt { context: 7, data: Bytes::from_static(b"all") };
+        let context = Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(7));
+        let all = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(b"all".to_vec()));
+        assert_eq!(answer(Ok(built.encode())), Ok(vec![context, all]));
+        assert_eq!(answer(Ok(Bytes::new())), Ok(Vec::new()), "the end of a group");
+        assert_eq!(answer(Err(PMIX_ERR_EXISTS)), Err(Status(-11)));
+    }
+}

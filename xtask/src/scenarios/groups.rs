@@ -1,0 +1,72 @@
+//! PMIx groups on one and on two nodes: numbers, data, limits, members that die, invitations.
+
+use anyhow::Result;
+
+use super::context::{Context, Expect};
+use super::{Scenario, scenarios};
+use crate::programs::pmix_program;
+
+/// PMIx statuses.
+const EXISTS: i32 = -11;
+const TIMEOUT: i32 = -24;
+const LOST_CONNECTION: i32 = -61;
+
+/// Four processes on one node, and on two.
+const PLACES: [&str; 2] = ["--host n1:4", "--host n0:2,n2:2 --map-by slot"];
+
+pub(super) fn all() -> Vec<Scenario> {
+    scenarios![
+        groups_have_numbers_and_data_and_end,
+        a_group_that_cannot_be_made_fails_for_all_of_its_members,
+        the_members_of_a_group_hear_of_the_end_of_one,
+        processes_are_invited_to_a_group_and_accept_or_decline,
+    ]
+}
+
+fn lines(ranks: impl IntoIterator<Item = u32>, text: impl Fn(u32) -> String) -> Vec<String> {
+    ranks.into_iter().map(|me| format!("{me} {}", text(me))).collect()
+}
+
+/// Checks what members of groups get (spec L63).
+fn groups_have_numbers_and_data_and_end(c: &Context) -> Result<()> {
+    let group = pmix_program("group")?;
+    for place in PLACES {
+        let run = |what: &str| c.prterun(place)?.words(["-n", "4"])?.program(&group)?.words([what])?.run()?.code(0);
+        let numbers = [lines(0..4, |_| "has groups 1 and 5".into()), lines(0..4, |_| "has group 4".into())];
+        run("numbers")?.lines(&numbers.concat())?;
+        run("parts")?.lines(&lines(0..4, |_| "has one of two".into()))?;
+        run("data")?.lines(&lines(0..4, |me| format!("reads {} of {}", 100 + (me + 1) % 4, (me + 1) % 4)))?;
+        run("twice")?.lines(&lines(0..4, |_| format!("construct {EXISTS}")))?;
+    }
+    Ok(())
+}
+
+fn a_group_that_cannot_be_made_fails_for_all_of_its_members(c: &Context) -> Result<()> {
+    let group = pmix_program("group")?;
+    // The library of one node answers for its own processes, in its own way.
+    let four = "--host n0:1,n1:1,n2:1,n3:1 -n 4";
+    let late = c.prterun(four)?.program(&group)?.words(["timeout"])?.run()?.code(0)?;
+    late.lines(&lines(0..3, |_| format!("construct {TIMEOUT}")))?;
+    let dead = c.prterun(four)?.words(["--continuous"])?.program(&group)?.words(["dies"])?.run()?.code(137)?;
+    dead.lines(&lines(0..3, |_| format!("construct {LOST_CONNECTION}")))?;
+    Ok(())
+}
+
+/// Checks who hears of a member that is gone (spec L64).
+fn the_members_of_a_group_hear_of_the_end_of_one(c: &Context) -> Result<()> {
+    let group = pmix_program("group")?;
+    for place in PLACES {
+        let job = c.prterun(place)?.words(["-n", "4", "--continuous"])?.program(&group)?.words(["notified"])?;
+        job.run()?.code(137)?.lines(&lines(0..3, |_| "hears of 3".into()))?;
+    }
+    Ok(())
+}
+
+fn processes_are_invited_to_a_group_and_accept_or_decline(c: &Context) -> Result<()> {
+    let group = pmix_program("group")?;
+    for place in PLACES {
+        let job = c.prterun(place)?.words(["-n", "4"])?.program(&group)?.words(["invite"])?;
+        job.run()?.code(0)?.lines(&lines(1..4, |_| "was invited by 0".into()))?;
+    }
+    Ok(())
+}
