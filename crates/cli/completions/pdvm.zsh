@@ -120,6 +120,24 @@ _arguments "${_arguments_options[@]}" : \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
 && ret=0
 ;;
+(release)
+_arguments "${_arguments_options[@]}" : \
+'--ranks=[Only these processes\: 0,2,5-7]:RANKS:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+&& ret=0
+;;
 (signal)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
@@ -459,6 +477,7 @@ _pdvm_commands() {
 'jobs:List its jobs in the order of their submission' \
 'job:Show one job\: its states, its processes, why it failed' \
 'kill:End a job' \
+'release:Let processes of a job go on that wait for a debugger (prun --stop-in-init)' \
 'signal:Send a signal to the processes of a job' \
 'grow:Add nodes to it' \
 'shrink:Remove nodes from it; their processes are ended' \
@@ -504,6 +523,11 @@ _pdvm__subcmd__metrics_commands() {
 _pdvm__subcmd__nodes_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm nodes commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__release_commands] )) ||
+_pdvm__subcmd__release_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm release commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__session_commands] )) ||
 _pdvm__subcmd__session_commands() {

@@ -48,6 +48,7 @@ _prterun() {
 '*--display=[Show before the launch\: map, map-devel, allocation, bind, topo, cpus; with \:parseable as XML; map\:svg=FILE as a picture]:DIRECTIVE,...:(map map-devel allocation bind topo cpus map\:parseable svg= html=)' \
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
+'--stop-in-app=[Tell the processes to wait at a place of the program'\''s own, perhaps that of this name, until a debugger or \`pdvm release\` lets them go on]::BREAKPOINT:_default' \
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
@@ -68,6 +69,8 @@ _prterun() {
 '--no-app-prefix[The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also\: environment PMIX_APP_NO_PREFIX]' \
 '--report-state-on-timeout[Show the state of every process when a time limit passes]' \
 '--get-stack-traces[With --timeout\: show the stacks of all processes when it passes, before they are ended. Each node uses gdb, eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait]' \
+'--stop-on-exec[Stop every process before its program'\''s first instruction, until a debugger or \`pdvm release\` lets it go on]' \
+'--stop-in-init[Stop every process in PMIx_Init (MPI_Init), until a debugger or \`pdvm release\` lets it go on]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
 '--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \

@@ -73,6 +73,7 @@ svg=\t''
 html=\t''"
 complete -c prun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
+complete -c prun -l stop-in-app -d 'Tell the processes to wait at a place of the program\'s own, perhaps that of this name, until a debugger or `pdvm release` lets them go on' -r
 complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r -f -a "donotlaunch\t''
 recoverable\t''
 continuous\t''
@@ -105,6 +106,8 @@ complete -c prun -l set-cwd-to-session-dir -d 'Start each process in a directory
 complete -c prun -l no-app-prefix -d 'The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also: environment PMIX_APP_NO_PREFIX'
 complete -c prun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prun -l get-stack-traces -d 'With --timeout: show the stacks of all processes when it passes, before they are ended. Each node uses gdb, eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait'
+complete -c prun -l stop-on-exec -d 'Stop every process before its program\'s first instruction, until a debugger or `pdvm release` lets it go on'
+complete -c prun -l stop-in-init -d 'Stop every process in PMIx_Init (MPI_Init), until a debugger or `pdvm release` lets it go on'
 complete -c prun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
 complete -c prun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use ferrite_driver::{HeadRun, run_head};
+use ferrite_driver::{HeadRun, Serve, run_head};
 use ferrite_wire::control::Submission;
 
 use crate::args::{Parsed, Run, Tool};
@@ -55,6 +55,7 @@ fn start(run: Run, around: &Surroundings) -> i32 {
 
 /// Hands the process over to the driver; returns the exit code.
 fn hand_over(prepared: Prepared, pictures: Pictures) -> i32 {
+    let serve = prepared.spec.stop.is_some().then(Serve::default);
     run_head(HeadRun {
         tool: NAME.to_owned(),
         params: prepared.params,
@@ -69,7 +70,8 @@ fn hand_over(prepared: Prepared, pictures: Pictures) -> i32 {
             launcher: machine::launcher(NAME),
             ..Submission::of(prepared.spec)
         }),
-        serve: None,
+        // A job that waits for a debugger has to be reached by `pdvm release`, or by a debugger that is a PMIx tool.
+        serve,
         pictures: Some(Box::new(pictures)),
         forward_signals: prepared.signals,
     })

@@ -184,6 +184,16 @@ pub enum Effect {
         /// The job that it became.
         job: JobId,
     },
+    /// Tells a submitter that the processes of its job wait for a debugger: a person by the text, a tool by the event
+    /// `PMIX_READY_FOR_DEBUG`.
+    ReadyForDebug {
+        /// The submission of the job.
+        request: RequestId,
+        /// The job.
+        job: JobId,
+        /// Where the processes are, and what to do next.
+        text: String,
+    },
     /// Tells a submitter that the job's processes run, or why they never will (a PMIx status). It comes once, before
     /// the reply.
     Launched {
@@ -326,6 +336,8 @@ pub struct SpawnRequest {
     pub devices: Vec<Device>,
     /// True when a debugger that did not start the process may attach to it, where the system lets processes decide.
     pub traceable: bool,
+    /// True when the process is to stop (SIGSTOP) before the first instruction of its program.
+    pub stopped: bool,
     /// True for a pipe on standard input; else the process reads `/dev/null`.
     pub stdin: bool,
     /// True when standard error goes into standard output's pipe.
@@ -379,6 +391,15 @@ pub enum PmixEffect {
         /// Its exit code.
         code: u8,
     },
+    /// Tells a local process that all processes of a job which it has spawned wait for a debugger.
+    JobReady {
+        /// The process to tell.
+        parent: ProcId,
+        /// The job.
+        job: JobId,
+    },
+    /// Lets a local process go on that waits for a debugger in the library (`PMIX_DEBUGGER_RELEASE`).
+    Release(ProcId),
     /// Warns a local process of the near end of its session (`PMIX_ALLOC_TIMEOUT_WARNING`).
     TimeWarning {
         /// The process that asked for the warning.

@@ -314,6 +314,15 @@ pub enum PmixCall {
     ClientConnected(ProcId),
     /// A local process has notified `PMIX_READY_FOR_DEBUG`: it waits for a debugger.
     ReadyForDebug(ProcId),
+    /// All local processes of a job wait for a debugger.
+    AllReadyForDebug(JobId),
+    /// A local process, or a tool, lets processes of a job go on that wait for a debugger.
+    Release {
+        /// The job.
+        job: JobId,
+        /// The processes; `None` = all.
+        ranks: Option<Vec<Rank>>,
+    },
     /// `PMIx_Finalize` of a local process.
     ClientFinalized(ProcId),
     /// A process calls `PMIx_Abort`. [`crate::PmixEffect::Reply`] answers.

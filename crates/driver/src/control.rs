@@ -109,6 +109,18 @@ impl Control {
         }
     }
 
+    /// Tells a PMIx tool that the processes of its job wait for a debugger, and a person where they are.
+    pub(crate) fn ready_for_debug(&self, request: RequestId, text: String) {
+        match self.hub.open.borrow().get(&request) {
+            Some(Asker::Client(client, id)) if client.is_tool() => {
+                client.send(DvmMessage::ReadyForDebug { id: *id }.encode_frame(), None);
+            }
+            Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }.encode_frame(), None),
+            Some(Asker::Here(Answer::Submitter(submitter))) => submitter.ready_for_debug(),
+            Some(Asker::Here(Answer::Once(_))) | None => {}
+        }
+    }
+
     /// Tells a relayed PMIx tool how the change that it has requested has ended. False for a request of another.
     pub(crate) fn resized(&self, request: RequestId, resize: &Resize) -> bool {
         let message = |id| DvmMessage::Resized { id, resize: Box::new(resize.clone()) };

@@ -406,6 +406,12 @@ impl Engine {
                     self.pmix.warned(request, &warning);
                 }
             }
+            Effect::ReadyForDebug { request: RequestId::OWN, text, .. } => notice::print(&text),
+            Effect::ReadyForDebug { request, text, .. } => {
+                if let Some(control) = &self.control {
+                    control.ready_for_debug(request, text);
+                }
+            }
             Effect::Launched { request, result } => {
                 if let Some(control) = &self.control {
                     control.launched(request, result);

@@ -36,7 +36,8 @@ pub struct HeadRun {
     pub cwd: String,
     /// The one job of this process itself (`prterun`).
     pub submit: Option<Submission>,
-    /// Options of a DVM that serves clients (`prte`). Exactly one of `submit` and `serve` is given.
+    /// Options of a DVM that serves clients (`prte`). One of `submit` and `serve` is given, or both for a job that its
+    /// user may want to reach.
     pub serve: Option<Serve>,
     /// Receiver of the pictures of that job's map; `None` when the command line requests none.
     pub pictures: Option<Box<dyn KeepPicture>>,
@@ -139,7 +140,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     start_log(&run.params);
     secret::hide_memory();
     let key = Secret::random().map(Rc::new).map_err(|e| format!("no random key for the DVM: {e}"))?;
-    let persistent = run.serve.is_some();
+    let persistent = run.serve.is_some() && run.submit.is_none();
     let started_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let served = run.serve.as_ref().map(|serve| Served {
         pid,

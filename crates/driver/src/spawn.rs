@@ -111,6 +111,7 @@ impl Spawner {
             limits: self.limits.as_ptr(),
             limit_count: self.limits.len(),
             traceable: request.traceable,
+            stopped: request.stopped,
             failure: None,
         };
         let (pid, pidfd) = clone_child(&mut order, &mut self.stack).map_err(|e| system("clone", &e))?;
@@ -123,6 +124,9 @@ impl Spawner {
                 Step::Limit(at) => system(&format!("setting the limit {}", self.limits[at]), &error),
                 step => image.explain(step, &error),
             });
+        }
+        if request.stopped {
+            leave_stopped(pid);
         }
         Ok(pipes.started(pid, pidfd))
     }
@@ -252,6 +256,7 @@ impl Image {
             Step::Group => system("setpgid", error),
             Step::DeathSignal => system("prctl(PR_SET_PDEATHSIG)", error),
             Step::Descriptors => system("dup2", error),
+            Step::Trace => system("ptrace (for a stop before the first instruction)", error),
         }
     }
 }
@@ -359,6 +364,7 @@ enum Step {
     Limit(usize),
     Directory,
     Descriptors,
+    Trace,
     Exec,
 }
 
@@ -382,6 +388,7 @@ struct Order {
     limits: *const Limit,
     limit_count: usize,
     traceable: bool,
+    stopped: bool,
     failure: Option<(Step, c_int)>,
 }
 
@@ -416,6 +423,17 @@ fn clone_child(order: &mut Order, stack: &mut [u128]) -> io::Result<(Pid, OwnedF
     };
     // SAFETY: the clone succeeded, so the kernel has stored a new descriptor in `pidfd`, and only we know of it.
     Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) }))
+}
+
+/// Ends the tracing of a child that the kernel stops at its program's first instruction, and leaves it stopped by
+/// SIGSTOP, so that a debugger can attach. A child that has died meanwhile is left to its watcher.
+#[allow(unsafe_code)]
+fn leave_stopped(pid: Pid) {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    // The program is executed already; the stop follows within microseconds.
+    let _ = rustix::process::waitid(rustix::process::WaitId::Pid(pid), options);
+    // SAFETY: the call takes numbers only. It fails without effect unless the process is our tracee and stopped.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, pid.as_raw_nonzero().get(), 0, libc::SIGSTOP) };
 }
 
 /// The child's side. Never returns to a caller that exists: the system ends the process with the return value.
@@ -484,6 +502,10 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         if order.traceable {
             // Without Yama the call fails, and any process of the user may trace this one.
             libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY);
+        }
+        // The kernel then stops the process when it has executed its program.
+        if order.stopped && libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
+            return (Step::Trace, errno());
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);

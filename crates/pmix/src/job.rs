@@ -49,6 +49,8 @@ pub struct JobInfo {
     pub local: Vec<LocalProc>,
     /// What is known of processes elsewhere beside their place, by rank; not asked for above [`DETAILS_UP_TO`].
     pub remote: BTreeMap<u32, RemoteProc>,
+    /// The place where processes of this node wait for a debugger.
+    pub stop: Option<Stop>,
     /// All memory of this machine, in bytes.
     pub memory: Option<u64>,
     /// True when the domains of host names are part of the names.
@@ -154,6 +156,29 @@ pub(crate) trait Compress {
     fn ranks(&self, list: &str) -> Value;
 }
 
+/// The place where processes wait for a debugger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stop {
+    /// In `PMIx_Init`.
+    Init,
+    /// Where the program itself waits, at the place of this name.
+    App(Option<String>),
+}
+
+/// Each stop has all ranks as its value: a server of libpmix 4.2 takes any other value for one waiting process, and its
+/// clients look only whether the key is there.
+fn stop_infos(job: &JobInfo) -> Vec<Info> {
+    let all = || Value::Rank(Proc::WILDCARD);
+    match &job.stop {
+        None => Vec::new(),
+        Some(Stop::Init) => vec![Info::new(sys::PMIX_DEBUG_STOP_IN_INIT, all())],
+        Some(Stop::App(name)) => {
+            let name = name.as_ref().map(|name| Info::new(sys::PMIX_BREAKPOINT, Value::String(name.clone())));
+            [Info::new(sys::PMIX_DEBUG_STOP_IN_APP, all())].into_iter().chain(name).collect()
+        }
+    }
+}
+
 /// Largest job size for which every process and node is described in full. In a larger job the two maps alone describe
 /// processes elsewhere: their host names and peers, which MPI libraries query. Each full description costs the daemon
 /// about 10 microseconds and 8 kB, whether or not it is queried.
@@ -165,6 +190,7 @@ pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     let mut infos = job_level(job, compress);
     // The key is present only when true: Open MPI 5.0.11 checks its presence and ignores its value.
     infos.extend(job.oversubscribed.then(|| Info::new(sys::PMIX_NODE_OVERSUBSCRIBED, true)));
+    infos.extend(stop_infos(job));
     // The parent may be queried of the job as well as of a process.
     infos.extend(birth(job));
     infos.extend(job.apps.iter().map(app_array));

@@ -40,7 +40,7 @@ pub use completer::Completer;
 pub use environment::{FrontDoor, PROCESS_ENV, compat_env};
 pub use ferrite_pmix_sys::{OpenError, Version};
 pub use gate::{Claim, FirstMessage, Greeting};
-pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc};
+pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc, Stop};
 pub use replies::Replies;
 pub use server::{Audience, Error, Notice, OutputChannel, Server, ServerConfig};
 pub use socket::wake_at;

@@ -54,6 +54,8 @@ impl Status {
     pub const READY_FOR_DEBUG: Self = Self(sys::PMIX_READY_FOR_DEBUG);
     /// Event: a job runs.
     pub const EVENT_JOB_START: Self = Self(sys::PMIX_EVENT_JOB_START);
+    /// Lets processes go on that wait for a debugger.
+    pub const DEBUGGER_RELEASE: Self = Self(sys::PMIX_DEBUGGER_RELEASE);
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
     /// Event: the DVM has the requested size. No bound release has a name for it.

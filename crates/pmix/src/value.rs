@@ -381,7 +381,7 @@ unsafe fn decode_array(raw: *const sys::pmix_data_array_t, depth: usize) -> Valu
             sys::PMIX_INFO => Value::Infos(infos_at_depth(array.array.cast(), array.size, depth)),
             sys::PMIX_APP => Value::Apps(apps_at_depth(array.array.cast(), array.size, depth)),
             sys::PMIX_PROC => Value::Procs(Proc::from_array(array.array.cast(), array.size)),
-            sys::PMIX_UINT32 => Value::U32s(slice(array.array.cast(), array.size).to_vec()),
+            sys::PMIX_UINT32 | sys::PMIX_PROC_RANK => Value::U32s(slice(array.array.cast(), array.size).to_vec()),
             sys::PMIX_STRING => {
                 let texts: &[*const std::os::raw::c_char] = slice(array.array.cast(), array.size);
                 Value::Strings(texts.iter().map(|each| text(*each)).collect())

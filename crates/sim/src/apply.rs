@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId};
-use ferrite_wire::control::Reply;
+use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
 
 use crate::count::Phase;
@@ -73,6 +73,7 @@ impl World {
             Effect::Progress(_) => {}
             // The simulator has no clients on other nodes than the head's.
             Effect::Relay(_) => {}
+            Effect::ReadyForDebug { job, .. } => self.debugger_comes(rank, job),
             Effect::Accepted { .. }
             | Effect::Launched { .. }
             | Effect::WriteFile { .. }
@@ -199,6 +200,14 @@ impl World {
         }
     }
 
+    /// A debugger comes, looks, and lets the processes of a job go on.
+    fn debugger_comes(&mut self, rank: DaemonRank, job: JobId) {
+        let delay = self.rng.between(1_000, 2_000_000);
+        let id = RequestId(u64::MAX - u64::from(job.0));
+        let request = Request::Release { job, ranks: None };
+        self.queue.after(delay, Event::Input(rank, Input::Head(HeadInput::Request { id, request })));
+    }
+
     /// Answers for a debugger, which takes some time for each process.
     fn take_stacks(&mut self, rank: DaemonRank, job: JobId, procs: &[ProcId]) {
         let mut delay = 0;
@@ -280,8 +289,10 @@ impl World {
             }
             PmixEffect::Notify { .. }
             | PmixEffect::Event { .. }
+            | PmixEffect::Release(_)
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }
+            | PmixEffect::JobReady { .. }
             | PmixEffect::JobEnd { .. }
             | PmixEffect::Pmi1 { .. }
             | PmixEffect::QueryReply { .. }

@@ -2,7 +2,7 @@
 //!
 //! A sweep calls it for each seed. A seed draws the same on every machine, until this file changes.
 
-use ferrite_types::{AppContext, DaemonRank, JobId, JobSpec, MapBy};
+use ferrite_types::{AppContext, DaemonRank, DebugStop, JobId, JobSpec, MapBy, StopPoint};
 use ferrite_wire::control::Request;
 
 use crate::fault;
@@ -108,6 +108,7 @@ impl Scenario {
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
+            draw_stop(self.seed ^ self.jobs.len() as u64, &client, &mut spec);
             self.jobs.push(JobPlan { client, ..JobPlan::new(at, spec, expect) });
         }
         if self.persistent {
@@ -209,6 +210,15 @@ fn draw_large(rng: &mut Rng) -> Option<u32> {
             _ => *rng.pick(&[LARGE, 600, 777]),
         }
     })
+}
+
+/// Draws whether the processes of a job stop before their first step until a debugger comes.
+fn draw_stop(seed: u64, client: &Client, spec: &mut JobSpec) {
+    let mut rng = Rng::new(seed ^ 0xdeb6_0000_0000_0001);
+    // The debugger comes when the client is told that the processes wait.
+    if rng.permille(80) && !client.detached {
+        spec.stop = Some(DebugStop::of_all(StopPoint::Exec));
+    }
 }
 
 /// Draws the failure policy, under each of which the exit code is that of the first failure, and the place of output.

@@ -39,7 +39,7 @@ impl World {
 
     /// Lets a process do what it can do now.
     fn advance(&mut self, rank: DaemonRank, proc: ProcId) {
-        while let Some(process) = self.process(rank, proc).filter(|p| !p.waiting) {
+        while let Some(process) = self.process(rank, proc).filter(|p| !p.waiting && !p.stopped) {
             let step = process.steps.pop_front();
             match self.step(rank, proc, step) {
                 None => {}
@@ -200,6 +200,12 @@ impl World {
     pub(crate) fn signal(&mut self, rank: DaemonRank, proc: ProcId, signal: Signal) {
         if let Some(status) = self.process(rank, proc).filter(|p| !p.unborn).and_then(|p| p.end_by(signal)) {
             self.end_process(rank, proc, status);
+        }
+        if signal == Signal::CONT
+            && let Some(process) = self.process(rank, proc)
+            && std::mem::take(&mut process.stopped)
+        {
+            self.advance(rank, proc);
         }
         // The whole process group gets the signal; only the process itself may ignore it.
         let group = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc));

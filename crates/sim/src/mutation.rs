@@ -10,7 +10,7 @@ pub(crate) mod waits;
 
 use bytes::Bytes;
 use ferrite_core::{Effect, PmixEffect, Sink, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState, Signal};
+use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Signal};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message, Stream};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,8 @@ pub enum Mutation {
     PoorFence,
     /// Failures are announced twice.
     ToldTwice,
+    /// Processes that wait for a debugger are told to go on at once.
+    NoDebugger,
     /// A daemon does not exit.
     NoExit,
     /// Daemons exit at once when ordered to, without ending their processes.
@@ -266,7 +268,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 22] = [
+    pub const ALL: [Mutation; 23] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
@@ -284,6 +286,7 @@ impl Mutation {
         Mutation::NoFenceAnswer,
         Mutation::PoorFence,
         Mutation::ToldTwice,
+        Mutation::NoDebugger,
         Mutation::NoExit,
         Mutation::HastyExit,
         Mutation::SkippedState,
@@ -460,6 +463,14 @@ impl Mutation {
                     data.truncate(crate::pmix::FENCE_BYTES);
                 }
             }),
+            Mutation::NoDebugger => {
+                let stopped = |effect: &Effect| match effect {
+                    Effect::Trace(Transition::Proc { proc, to: ProcState::ReadyForDebug, .. }) => Some(*proc),
+                    _ => None,
+                };
+                let proc = wanted.iter().find_map(stopped);
+                wanted.extend(proc.map(|proc| Effect::Signal { proc, signal: Signal::CONT }));
+            }
             Mutation::ToldTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::Notify { .. }))),
             Mutation::NoExit => {
                 if rank == DaemonRank(1) {

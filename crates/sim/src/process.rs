@@ -101,6 +101,8 @@ pub struct Process {
     pub waiting: bool,
     /// Number of its job's spawns that it has passed, whichever rank made them.
     pub spawns: u32,
+    /// True while it is stopped before its first step.
+    pub stopped: bool,
     /// True until its daemon knows of it; it gets no signal before.
     pub unborn: bool,
     /// Its exit status, once it has ended.
@@ -156,6 +158,7 @@ impl Process {
             merge_stderr: request.merge_stderr,
             waiting: false,
             spawns: 0,
+            stopped: request.stopped,
             unborn: true,
             ended: None,
         })
@@ -299,6 +302,7 @@ mod tests {
             agent: None,
             session_cwd: false,
             traceable: false,
+            stopped: false,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

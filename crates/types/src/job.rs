@@ -19,8 +19,58 @@ pub struct JobSpec {
     pub display: Display,
     /// Policies about failures, limits and the launch.
     pub options: RuntimeOptions,
+    /// The place where processes wait for a debugger; `None` = nowhere.
+    pub stop: Option<DebugStop>,
     /// For a job that a process has spawned by PMI-1: the entries that its key-value space has from the start.
     pub pmi1: Option<Vec<(String, String)>>,
+}
+
+/// The place where processes of a job wait for a debugger, until they are released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugStop {
+    /// The place.
+    pub at: StopPoint,
+    /// The ranks that wait; `None` = all.
+    pub ranks: Option<Vec<Rank>>,
+    /// For [`StopPoint::App`]: the name of the place, which the program compares with its own names.
+    pub breakpoint: Option<String>,
+}
+
+/// Places where a process waits for a debugger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopPoint {
+    /// Before the first instruction of the program, stopped by SIGSTOP (`--stop-on-exec`).
+    Exec,
+    /// In `PMIx_Init` (`--stop-in-init`).
+    Init,
+    /// Where the program itself waits (`--stop-in-app`).
+    App,
+}
+
+impl DebugStop {
+    /// All processes wait at a place.
+    #[must_use]
+    pub fn of_all(at: StopPoint) -> DebugStop {
+        DebugStop { at, ranks: None, breakpoint: None }
+    }
+
+    /// True for a rank that waits.
+    #[must_use]
+    pub fn concerns(&self, rank: Rank) -> bool {
+        self.ranks.as_ref().is_none_or(|ranks| ranks.contains(&rank))
+    }
+}
+
+impl StopPoint {
+    /// The place, in words after "wait".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            StopPoint::Exec => "before the first instruction of their program",
+            StopPoint::Init => "in PMIx_Init",
+            StopPoint::App => "where their program says",
+        }
+    }
 }
 
 /// One executable of a job.
@@ -222,7 +272,14 @@ impl JobSpec {
             output: OutputOptions::default(),
             display: Display::default(),
             options: RuntimeOptions::default(),
+            stop: None,
             pmi1: None,
         }
+    }
+
+    /// The place where this process waits for a debugger.
+    #[must_use]
+    pub fn stop_of(&self, rank: Rank) -> Option<StopPoint> {
+        self.stop.as_ref().filter(|stop| stop.concerns(rank)).map(|stop| stop.at)
     }
 }

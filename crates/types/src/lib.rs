@@ -20,7 +20,10 @@ mod topology;
 pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
-pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};
+pub use job::{
+    AppContext, DebugStop, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget,
+    StopPoint,
+};
 pub use jobmap::{JobMap, JobNode, Placement, PlacementTexts};
 pub use names::{AllocId, AllocReqId};
 pub use node::{HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};

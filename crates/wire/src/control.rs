@@ -96,8 +96,8 @@ pub enum ClientMessage {
         id: u32,
     },
     /// Makes this the connection of a PMIx tool: what it opens from here on belongs to the tool, which is gone when the
-    /// connection ends. The DVM sends [`DvmMessage::Launched`], [`DvmMessage::Resized`] and [`DvmMessage::Warned`]. A
-    /// tool uses the number of a request once only.
+    /// connection ends. The DVM sends [`DvmMessage::Launched`], [`DvmMessage::ReadyForDebug`], [`DvmMessage::Resized`]
+    /// and [`DvmMessage::Warned`]. A tool uses the number of a request once only.
     Tool,
 }
 
@@ -124,6 +124,13 @@ pub enum Request {
         job: JobId,
         /// The signal.
         signal: Signal,
+    },
+    /// Lets processes go on that wait for a debugger; answered by [`Reply::Ordered`].
+    Release {
+        /// The job.
+        job: JobId,
+        /// The processes; `None` = all.
+        ranks: Option<Vec<Rank>>,
     },
     /// Asks for more or fewer nodes; answered by [`Reply::Resize`].
     Resize(Box<ResizeRequest>),
@@ -267,6 +274,11 @@ pub enum DvmMessage {
         id: u32,
         /// Nothing, or why the job never runs.
         result: Result<(), PmixStatus>,
+    },
+    /// For a PMIx tool, before the reply: the processes of its job wait for a debugger.
+    ReadyForDebug {
+        /// The number of the submission.
+        id: u32,
     },
     /// For a PMIx tool, after the reply: the change of the DVM's size that it has requested is over.
     Resized {

@@ -158,6 +158,13 @@ pub enum HeadMessage {
         /// The job to start.
         submission: Box<control::Submission>,
     },
+    /// From a daemon: a process or tool lets processes go on that wait for a debugger.
+    Release {
+        /// Their job.
+        job: JobId,
+        /// The processes; `None` = all.
+        ranks: Option<Vec<Rank>>,
+    },
     /// From a process's daemon: a spawn of the process was refused there, and its submitter is to read why.
     BadSpawn {
         /// The process that asks.
@@ -282,6 +289,20 @@ pub enum DaemonMessage {
         ranks: Vec<Rank>,
         /// The signal.
         signal: Signal,
+    },
+    /// Head to hosting daemons: processes that wait for a debugger go on, at once or when they come to wait.
+    Release {
+        /// The job.
+        job: JobId,
+        /// The processes; `None` = all.
+        ranks: Option<Vec<Rank>>,
+    },
+    /// Head to the daemon of a process: all processes of a job that it has spawned wait for a debugger.
+    SpawnedReady {
+        /// The process that has spawned it.
+        parent: ProcId,
+        /// The job.
+        job: JobId,
     },
     /// Head to hosting daemons: they take the stacks of the job's processes and send them.
     TakeStacks {
@@ -470,6 +491,7 @@ impl HeadMessage {
             HeadMessage::ProcsEnded { .. } => "procs-ended",
             HeadMessage::Abort { .. } => "abort",
             HeadMessage::AbortOthers { .. } => "abort-others",
+            HeadMessage::Release { .. } => "release",
             HeadMessage::Stack { .. } => "stack",
             HeadMessage::StacksTaken { .. } => "stacks-taken",
             HeadMessage::Output { .. } => "output",
@@ -514,6 +536,8 @@ impl DaemonMessage {
             DaemonMessage::ProcsFailed { .. } => "procs-failed",
             DaemonMessage::Kill(_) => "kill",
             DaemonMessage::Signal { .. } => "signal",
+            DaemonMessage::Release { .. } => "release",
+            DaemonMessage::SpawnedReady { .. } => "spawned-ready",
             DaemonMessage::TakeStacks { .. } => "take-stacks",
             DaemonMessage::AbortProcs { .. } => "abort-procs",
             DaemonMessage::Forget(_) => "forget",

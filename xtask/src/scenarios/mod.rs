@@ -10,6 +10,7 @@ mod attacks_pmix;
 mod bad_input;
 mod chaos;
 mod context;
+mod debugging;
 mod dvm;
 mod elastic;
 mod elastic_pmix;
@@ -117,6 +118,7 @@ fn all() -> Vec<Scenario> {
     all.extend(job_control::all());
     all.extend(logs::all());
     all.extend(endings::all());
+    all.extend(debugging::all());
     all.extend(policies::all());
     all.extend(events::all());
     all.extend(groups::all());

@@ -3,7 +3,7 @@
 
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
-use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, StdinTarget};
+use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, StdinTarget, StopPoint};
 use ferrite_wire::bad_set_name;
 use ferrite_wire::control::SessionChoice;
 
@@ -283,6 +283,9 @@ impl Job {
             spawn_timeout,
             report_state_on_timeout,
             get_stack_traces,
+            stop_on_exec,
+            stop_in_init,
+            stop_in_app,
             enable_recovery,
             continuous,
             runtime_options,
@@ -296,6 +299,14 @@ impl Job {
         }
         if let Some(text) = spawn_timeout {
             rtos.spawn_timeout.say("--spawn-timeout", "the limit", time("--spawn-timeout", &text)?)?;
+        }
+        let flags =
+            [("--stop-on-exec", stop_on_exec, StopPoint::Exec), ("--stop-in-init", stop_in_init, StopPoint::Init)];
+        for (option, _, at) in flags.into_iter().filter(|(_, is_given, _)| *is_given) {
+            rtos.stop_at(option, option, at, None)?;
+        }
+        if let Some(name) = stop_in_app {
+            rtos.stop_at("--stop-in-app", "--stop-in-app", StopPoint::App, Some(&name))?;
         }
         if get_stack_traces {
             rtos.stack_traces.say("--get-stack-traces", "the stacks", true)?;
@@ -466,6 +477,7 @@ impl Job {
             stdin: self.stdin.0.unwrap_or(JobSpec::new(Vec::new()).stdin),
             output: self.output.finish("--output")?,
             display,
+            stop: self.rtos.stop.0.clone().flatten(),
             options: self.rtos.finish(),
             apps: self.apps,
             pmi1: None,

@@ -191,6 +191,8 @@ const RTOS: &str = "\
   spawn-timeout=TIME           as --spawn-timeout
   report-state-on-timeout[=B]  as the option of that name
   get-stack-traces[=B]         as the option of that name
+  stop-on-exec[=B], stop-in-init[=B], stop-in-app[=NAME]
+                               as the options of these names; one of them
   report-child-jobs-separately[=B]  the exit code is that of this job alone, not of jobs that it spawns
   show-progress[=B]            (prterun) lines about the start of daemons on standard error
   exec-agent=COMMAND           as --exec-agent, for all programs that have none of their own

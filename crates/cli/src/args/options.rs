@@ -238,6 +238,16 @@ pub(crate) struct ControlOptions {
     /// eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait
     #[arg(long)]
     pub(crate) get_stack_traces: bool,
+    /// Stop every process before its program's first instruction, until a debugger or `pdvm release` lets it go on
+    #[arg(long)]
+    pub(crate) stop_on_exec: bool,
+    /// Stop every process in PMIx_Init (MPI_Init), until a debugger or `pdvm release` lets it go on
+    #[arg(long)]
+    pub(crate) stop_in_init: bool,
+    /// Tell the processes to wait at a place of the program's own, perhaps that of this name, until a debugger or
+    /// `pdvm release` lets them go on
+    #[arg(long, value_name = "BREAKPOINT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) stop_in_app: Option<String>,
     /// The failure of a process does not end the job (the same as --runtime-options recoverable)
     #[arg(long)]
     pub(crate) enable_recovery: bool,

@@ -1,6 +1,6 @@
 //! Parses `--runtime-options` (`--rtos`) and the single options that mean the same.
 
-use ferrite_types::{AppContext, Duration, RuntimeOptions};
+use ferrite_types::{AppContext, DebugStop, Duration, RuntimeOptions, StopPoint};
 
 use super::ask::{Asked, Word};
 use super::error::UsageError;
@@ -19,6 +19,8 @@ pub(crate) struct RuntimeAsk {
     pub(crate) spawn_timeout: Asked<Option<Duration>>,
     pub(crate) report_state: Asked<bool>,
     pub(crate) stack_traces: Asked<bool>,
+    /// The place where processes wait for a debugger.
+    pub(crate) stop: Asked<Option<DebugStop>>,
     pub(crate) children_separately: Asked<bool>,
     /// Lines about the start of daemons, for the command that starts them.
     pub(crate) show_progress: Asked<bool>,
@@ -38,14 +40,13 @@ enum Opt {
     SpawnTimeout,
     ReportState,
     StackTraces,
+    Stop(StopPoint),
     ShowProgress,
     ChildrenSeparately,
     ExecAgent,
     DefaultExecAgent,
     Unbuilt(&'static str),
 }
-
-const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead.";
 
 const OPTIONS: &[(&str, Opt)] = &[
     ("error-nonzero-status", Opt::ErrorNonzero),
@@ -64,9 +65,9 @@ const OPTIONS: &[(&str, Opt)] = &[
     ("exec-agent", Opt::ExecAgent),
     ("default-exec-agent", Opt::DefaultExecAgent),
     ("output-proctable", Opt::Unbuilt("Use --display map: it shows every process and its node.")),
-    ("stop-on-exec", Opt::Unbuilt(NO_DEBUGGER)),
-    ("stop-in-init", Opt::Unbuilt(NO_DEBUGGER)),
-    ("stop-in-app", Opt::Unbuilt(NO_DEBUGGER)),
+    ("stop-on-exec", Opt::Stop(StopPoint::Exec)),
+    ("stop-in-init", Opt::Stop(StopPoint::Init)),
+    ("stop-in-app", Opt::Stop(StopPoint::App)),
     ("get-stack-traces", Opt::StackTraces),
     ("report-child-jobs-separately", Opt::ChildrenSeparately),
     ("aggregate-help-messages", Opt::Unbuilt("Remove it: messages are not aggregated.")),
@@ -85,6 +86,16 @@ impl RuntimeAsk {
                 Opt::NotifyErrors => &mut self.notify_errors,
                 Opt::FwdEnvironment => &mut self.fwd_environment,
                 Opt::ReportState => &mut self.report_state,
+                Opt::Stop(StopPoint::App) if word.value.is_some_and(|name| words::boolean(name).is_none()) => {
+                    self.stop_at(option, word.name, StopPoint::App, word.value)?;
+                    continue;
+                }
+                Opt::Stop(at) => {
+                    if word.boolean()? {
+                        self.stop_at(option, word.name, at, None)?;
+                    }
+                    continue;
+                }
                 Opt::StackTraces => &mut self.stack_traces,
                 Opt::ChildrenSeparately => &mut self.children_separately,
                 Opt::ShowProgress => &mut self.show_progress,
@@ -114,6 +125,25 @@ impl RuntimeAsk {
         Ok(())
     }
 
+    /// Sets the place where processes wait for a debugger; there is one for a job.
+    pub(crate) fn stop_at(
+        &mut self,
+        option: &str,
+        name: &str,
+        at: StopPoint,
+        breakpoint: Option<&str>,
+    ) -> Result<(), UsageError> {
+        let breakpoint = breakpoint.filter(|name| !name.is_empty()).map(str::to_owned);
+        let stop = DebugStop { breakpoint, ..DebugStop::of_all(at) };
+        if self.stop.0.as_ref().is_some_and(|said| said.as_ref() != Some(&stop)) {
+            return Err(UsageError::Conflict {
+                what: format!("{option}: {name}, and another place where the processes stop, are both given"),
+                next: "Keep one of stop-on-exec, stop-in-init and stop-in-app.".to_owned(),
+            });
+        }
+        self.stop.say(option, name, Some(stop))
+    }
+
     /// Fills absent values from `defaults`.
     pub(crate) fn or(self, defaults: RuntimeAsk) -> RuntimeAsk {
         RuntimeAsk {
@@ -126,6 +156,7 @@ impl RuntimeAsk {
             timeout: self.timeout.or(defaults.timeout),
             spawn_timeout: self.spawn_timeout.or(defaults.spawn_timeout),
             report_state: self.report_state.or(defaults.report_state),
+            stop: self.stop.or(defaults.stop),
             stack_traces: self.stack_traces.or(defaults.stack_traces),
             children_separately: self.children_separately.or(defaults.children_separately),
             show_progress: self.show_progress.or(defaults.show_progress),

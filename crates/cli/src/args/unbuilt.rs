@@ -12,12 +12,12 @@ const OF_THE_DVM: &str = "It shapes a DVM that is started: give it to prte. prun
 const GROW_LATER: &str =
     "Name all hosts with --host or --hostfile; a DVM that is running gets more by pdvm grow, or prun --add-host.";
 const NO_STAGING: &str = "Put the files on a file system that all nodes share, or copy them before the run.";
-const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (--display map shows where they are).";
+const NO_DEBUGGER: &str = "Use --stop-in-init: it shows where the processes wait, and a debugger attaches to them.";
 
 /// Options that every command with jobs refuses.
 const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
-    (&["stop-on-exec", "stop-in-init", "stop-in-app", "tv"], NO_DEBUGGER),
+    (&["tv"], NO_DEBUGGER),
     (&["xterm"], "Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err."),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
     (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),

@@ -265,7 +265,10 @@ impl<'a> List<'a> {
             // Lines that ask for pictures are refused, because each job would replace the file of the one before.
             DvmMessage::Picture { .. } | DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
             // Only PMIx tools get these.
-            DvmMessage::Launched { .. } | DvmMessage::Resized { .. } | DvmMessage::Warned { .. } => {}
+            DvmMessage::Launched { .. }
+            | DvmMessage::ReadyForDebug { .. }
+            | DvmMessage::Resized { .. }
+            | DvmMessage::Warned { .. } => {}
         }
     }
 

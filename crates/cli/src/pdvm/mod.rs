@@ -14,6 +14,7 @@ mod metrics;
 mod moment;
 mod nodes;
 mod options;
+mod release;
 mod resize;
 #[cfg(test)]
 mod samples;
@@ -84,6 +85,7 @@ fn run(options: PdvmOptions) -> Result<(), Failure> {
         Verb::Jobs => put(&jobs::answer(&mut find()?, json)?),
         Verb::Job(of) => put(&job::answer(&mut find()?, &of.job, json)?),
         Verb::Kill(of) => put(&kill::answer(&mut find()?, &of.job, json)?),
+        Verb::Release(of) => put(&release::answer(&mut find()?, &of, json)?),
         Verb::Signal(of) => put(&signal::answer(&mut find()?, &of.job, of.signal, json)?),
         Verb::Grow(how) => {
             let pushed = how.push;

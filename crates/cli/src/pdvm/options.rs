@@ -10,6 +10,7 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ferrite_types::{AllocId, AllocReqId, JobId};
 use ferrite_wire::Inheritance;
 
+use super::release::{RankList, parse_ranks};
 use super::signal::parse_signal;
 use crate::args::{ConnectionOptions, UsageError, version};
 
@@ -51,6 +52,8 @@ pub(crate) enum Verb {
     Job(OneJob),
     /// End a job
     Kill(OneJob),
+    /// Let processes of a job go on that wait for a debugger (prun --stop-in-init)
+    Release(ReleaseOptions),
     /// Send a signal to the processes of a job
     Signal(SignalOptions),
     /// Add nodes to it
@@ -75,6 +78,17 @@ pub(crate) struct OneJob {
     /// Number of the job, or its namespace as prun --detach prints it
     #[arg(value_name = "JOB", value_parser = JobName::parse)]
     pub(crate) job: JobName,
+}
+
+/// A job, and its processes that go on.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct ReleaseOptions {
+    /// Number of the job, or its namespace as prun --detach prints it
+    #[arg(value_name = "JOB", value_parser = JobName::parse)]
+    pub(crate) job: JobName,
+    /// Only these processes: 0,2,5-7
+    #[arg(long, value_name = "RANKS", value_parser = parse_ranks)]
+    pub(crate) ranks: Option<RankList>,
 }
 
 /// A job, and the signal for it.

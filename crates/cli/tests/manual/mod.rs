@@ -85,6 +85,9 @@ fn examples(name: &str) -> String {
         "pdvm-jobs" => &[("pdvm jobs", "All jobs, with their ends.")],
         "pdvm-job" => &[("pdvm job 7", "All about job 7."), ("pdvm job 7 --json | jq .cause", "Why it has failed.")],
         "pdvm-kill" => &[("pdvm kill 7", "Ends job 7.")],
+        "pdvm-release" => {
+            &[("pdvm release 7 --ranks 0,4-7", "Lets five processes of job 7 go on; the others wait for a debugger.")]
+        }
         "pdvm-signal" => &[("pdvm signal 7 USR1", "SIGUSR1 for each process of job 7.")],
         "pdvm-grow" => &[
             ("pdvm grow --host n5,n6:4 --wait", "Two nodes more; returns when they are there."),

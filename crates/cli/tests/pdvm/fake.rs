@@ -153,7 +153,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Job(id) => Reply::Job(Box::new(detail(id.0))),
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Sessions => Reply::Sessions(vec![session()]),
-        Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } => Reply::Ordered,
+        Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } | Request::Release { .. } => Reply::Ordered,
         Request::Resize(request) | Request::Push(request) => {
             let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })
             | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request

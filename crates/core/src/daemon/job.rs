@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_types::{DaemonRank, Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
+use ferrite_types::{DaemonRank, Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget, StopPoint};
 use ferrite_wire::{HeadMessage, LaunchOrder, ProcEnd, StartError};
 
 use super::Daemon;
+use super::debug::Debug;
 use super::iof::{OutputFiles, Window};
 use super::kill::KillStep;
 use super::pmi1::Pmi1Job;
@@ -34,6 +35,7 @@ pub(super) struct LocalJob {
     pub(super) pmi1: Pmi1Job,
     pub(super) window: Window,
     pub(super) files: OutputFiles,
+    pub(super) debug: Debug,
     /// Bytes of stacks that may still be sent, while they are taken.
     pub(super) stacks: Option<usize>,
 }
@@ -95,6 +97,7 @@ impl Daemon {
             pmi1: Pmi1Job::default(),
             window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1, self.output_limit),
             files: OutputFiles::default(),
+            debug: Debug::default(),
             stacks: None,
         };
         self.jobs.insert(id, job);
@@ -176,7 +179,8 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         session_cwd: app.session_cwd,
         devices: Vec::new(),
         cpus: placement.cpus.clone(),
-        traceable: order.spec.options.stack_traces,
+        traceable: order.spec.options.stack_traces || order.spec.stop.is_some(),
+        stopped: order.spec.stop_of(rank) == Some(StopPoint::Exec),
         stdin: reads_stdin(order, rank),
         merge_stderr: order.spec.output.merge_stderr,
     }

@@ -1,7 +1,7 @@
 //! The kill sequence of a job on this node: SIGCONT and SIGTERM, then SIGKILL, then the end of the wait for pipes,
 //! which an escaped grandchild may hold open.
 
-use ferrite_types::{JobId, Rank, Signal};
+use ferrite_types::{JobId, ProcId, Rank, Signal};
 
 use super::job::LocalJob;
 use super::{Daemon, after};
@@ -73,7 +73,10 @@ impl Daemon {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        for proc in job.living().filter(|proc| ranks.is_empty() || ranks.contains(&proc.rank)) {
+        // SIGCONT, also at the end of a session's pause, is no release.
+        let is_kept = |proc: &ProcId| signal == Signal::CONT && job.keeps_stopped(proc.rank);
+        let is_meant = |proc: &ProcId| ranks.is_empty() || ranks.contains(&proc.rank);
+        for proc in job.living().filter(|proc| is_meant(proc) && !is_kept(proc)) {
             cx.effect(Effect::Signal { proc, signal });
         }
     }
@@ -87,8 +90,13 @@ impl Daemon {
                 // A process that has already ended by itself keeps its own exit status.
                 local.killed |= local.exit.is_none();
             }
+            // A process that is stopped for a debugger takes SIGTERM when it goes on: it must not run before that.
+            let mut signals = signals.to_vec();
+            if job.keeps_stopped(proc.rank) {
+                signals.reverse();
+            }
             for signal in signals {
-                cx.effect(Effect::Signal { proc, signal: *signal });
+                cx.effect(Effect::Signal { proc, signal });
             }
         }
     }

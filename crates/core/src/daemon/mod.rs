@@ -5,6 +5,7 @@ mod bringup;
 mod child_calls;
 mod clients;
 mod collective;
+mod debug;
 mod events;
 mod failed;
 mod iof;
@@ -144,6 +145,10 @@ impl Daemon {
             DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             DaemonMessage::Kill(job) => self.on_kill(job, cx),
             DaemonMessage::Signal { job, ranks, signal } => self.on_signal(job, &ranks, signal, cx),
+            DaemonMessage::Release { job, ranks } => self.on_release(job, ranks, cx),
+            DaemonMessage::SpawnedReady { parent, job } => {
+                cx.effect(Effect::Pmix(PmixEffect::JobReady { parent, job }));
+            }
             DaemonMessage::TakeStacks { job, limit, most } => self.on_take_stacks(job, limit, most, cx),
             DaemonMessage::AbortProcs { job, ranks, code } => self.on_abort_procs(job, &ranks, code, cx),
             DaemonMessage::Forget(job) => self.on_forget(job, cx),
@@ -183,6 +188,8 @@ impl Daemon {
         match call {
             PmixCall::ClientConnected(proc) => self.on_client_connected(proc, cx),
             PmixCall::ReadyForDebug(proc) => self.on_ready_for_debug(proc, cx),
+            PmixCall::AllReadyForDebug(job) => self.on_all_ready_for_debug(job, cx),
+            PmixCall::Release { job, ranks } => cx.send_head(HeadMessage::Release { job, ranks }),
             PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc),
             PmixCall::Abort { proc, code, message, scope, token } => {
                 self.on_abort(proc, code, message, scope, cx);

@@ -101,6 +101,7 @@ impl Daemon {
             self.read_more(proc, stream, cx);
         }
         self.report_launch(proc.job, cx);
+        self.note_stopped(proc, cx);
     }
 
     pub(super) fn on_spawn_failed(&mut self, proc: ProcId, error: StartError, cx: &mut Cx) {
@@ -196,19 +197,6 @@ impl Daemon {
         if !job.registered && job.procs.values().all(|p| p.connected) {
             job.registered = true;
             cx.send_head(HeadMessage::Registered(proc.job));
-        }
-    }
-
-    pub(super) fn on_ready_for_debug(&mut self, proc: ProcId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&proc.job) else {
-            return;
-        };
-        let Some(local) = job.procs.get_mut(&proc.rank).filter(|local| local.state == ProcState::Registered) else {
-            return;
-        };
-        set_state(local, proc, ProcState::ReadyForDebug, cx);
-        if job.procs.values().all(|local| local.state == ProcState::ReadyForDebug) {
-            cx.send_head(HeadMessage::ReadyForDebug(proc.job));
         }
     }
 

@@ -158,6 +158,7 @@ impl Head {
             HeadMessage::AbortOthers { proc, code, message, targets } => {
                 self.on_abort_others(proc, code, &message, targets, cx);
             }
+            HeadMessage::Release { job, ranks } => drop(self.release(job, ranks, cx)),
             HeadMessage::Stack { proc, text } => self.on_stack(proc, &text, cx),
             HeadMessage::StacksTaken { job, obstacle } => self.on_stacks_taken(origin, job, obstacle, cx),
             HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),

@@ -88,6 +88,8 @@ pub struct Cluster {
     pub pipes_stay_open: bool,
     /// Daemons that take the stacks of processes of a job, in the order of their beginning.
     pub stacks: Vec<(DaemonRank, JobId, Vec<ProcId>)>,
+    /// What submitters read about processes that wait for a debugger.
+    pub ready_for_debug: Vec<String>,
     /// Streams that daemons have asked for a piece of, in order.
     pub reads: Vec<(ProcId, Stream)>,
     /// Processes that pause in the middle of a line do so for want of a processor.
@@ -235,6 +237,7 @@ impl Cluster {
             pipes_stay_open: false,
             reads: Vec::new(),
             stacks: Vec::new(),
+            ready_for_debug: Vec::new(),
             writers_run: false,
             lossy: None,
             now: Timestamp(1),
@@ -570,6 +573,7 @@ impl Cluster {
             }
             Effect::ReadOutput { proc, stream, .. } => self.reads.push((proc, stream)),
             Effect::TakeStacks { job, procs, .. } => self.stacks.push((at, job, procs)),
+            Effect::ReadyForDebug { text, .. } => self.ready_for_debug.push(text),
             Effect::CheckOutput { .. } if self.pipes_are_full => {}
             Effect::CheckOutput { proc, stream } => {
                 self.input(at, Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs: self.writers_run }));

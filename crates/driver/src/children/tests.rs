@@ -67,6 +67,7 @@ fn request(script: &str) -> SpawnRequest {
         agent: None,
         session_cwd: false,
         traceable: false,
+        stopped: false,
         cpus: None,
         devices: Vec::new(),
         stdin: false,

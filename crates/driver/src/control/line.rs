@@ -128,6 +128,7 @@ impl Line {
                 submitter(id).into_iter().for_each(|s| s.accepted(nspace.clone()))
             }
             DvmMessage::Launched { id, result } => submitter(id).into_iter().for_each(|s| s.launched(result)),
+            DvmMessage::ReadyForDebug { id } => submitter(id).into_iter().for_each(|s| s.ready_for_debug()),
             DvmMessage::Notice { id, text } => submitter(id).into_iter().for_each(|s| s.notice(text.clone())),
             DvmMessage::ReadStdin { id, limit } => {
                 submitter(id).into_iter().for_each(|s| s.read_stdin(limit as usize));

@@ -45,6 +45,8 @@ pub(crate) trait Submitter {
     fn accepted(&self, nspace: String);
     /// The job's processes run, or never will (a PMIx status).
     fn launched(&self, result: Result<(), PmixStatus>);
+    /// The job's processes wait for a debugger.
+    fn ready_for_debug(&self);
     /// Output of the job. The receipt goes when it is written.
     fn output(&self, stream: Stream, data: Bytes, receipt: Receipt);
     fn notice(&self, text: String);

@@ -12,6 +12,7 @@ use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Member
 
 use super::logs::{self, Logged};
 use super::{allocate, control, groups, published, query, session_control, spawn};
+use super::{allocate, control, events, published, query, session_control, spawn};
 use crate::Inbox;
 
 /// The jobs whose processes may call, by namespace.
@@ -222,8 +223,19 @@ impl Calls {
                 Err(status) => reply.complete(Err(status)),
             },
             Upcall::Event { code: Status::READY_FOR_DEBUG, source, .. } => {
-                if let Some(proc) = find(&source, names) {
+                // libpmix 4.2 counts its processes, and names all of them at once.
+                let all = [ferrite_pmix_sys::PMIX_RANK_LOCAL_PEERS, Proc::WILDCARD].contains(&source.rank);
+                if let Some(known) = names.get(&source.nspace).filter(|_| all) {
+                    self.pass(PmixCall::AllReadyForDebug(known.job));
+                } else if let Some(proc) = find(&source, names) {
                     self.pass(PmixCall::ReadyForDebug(proc));
+                }
+            }
+            Upcall::Event { code: Status::DEBUGGER_RELEASE, info, .. } => {
+                for (nspace, ranks) in events::release_of(&info) {
+                    if let Some(known) = names.get(&nspace) {
+                        self.pass(PmixCall::Release { job: known.job, ranks });
+                    }
                 }
             }
             // The end of the process gives the same information as its lost connection. All other events go another

@@ -110,6 +110,46 @@ pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure, to: &[Ra
     Some(Notice { code: code(failed.state)?, source: server, to: Audience::Procs(to), info })
 }
 
+/// Returns the event for a debugger: all processes of a job wait for it. The processes are named as those affected.
+pub(super) fn ready_for_debug(server: Proc, to: Proc, job: Proc) -> Notice {
+    let info = vec![
+        Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+        Info::new(sys::PMIX_NSPACE, Value::String(job.nspace.clone())),
+        Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job)),
+    ];
+    Notice { code: Status::READY_FOR_DEBUG, source: server, to: Audience::Procs(vec![to]), info }
+}
+
+/// Returns the event that lets a process go on which waits for a debugger.
+pub(super) fn release(server: Proc, proc: Proc) -> Notice {
+    let info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
+    Notice { code: Status::DEBUGGER_RELEASE, source: server, to: Audience::Procs(vec![proc]), info }
+}
+
+/// Returns the processes that a debugger lets go on, by namespace; `None` = all of it. A release without names
+/// (`PMIX_EVENT_CUSTOM_RANGE`) is for nobody: there may be several jobs.
+pub(super) fn release_of(info: &[Info]) -> Vec<(String, Option<Vec<Rank>>)> {
+    let range = info.iter().find(|info| info.is(sys::PMIX_EVENT_CUSTOM_RANGE)).map(|info| &info.value);
+    let named: Vec<&Proc> = match range {
+        Some(Value::Proc(proc)) => vec![proc],
+        Some(Value::Procs(procs)) => procs.iter().collect(),
+        _ => Vec::new(),
+    };
+    let mut found: Vec<(String, Option<Vec<Rank>>)> = Vec::new();
+    for proc in named {
+        let at = found.iter().position(|(nspace, _)| *nspace == proc.nspace).unwrap_or_else(|| {
+            found.push((proc.nspace.clone(), Some(Vec::new())));
+            found.len() - 1
+        });
+        match &mut found[at].1 {
+            ranks if proc.rank == Proc::WILDCARD => *ranks = None,
+            Some(ranks) => ranks.push(Rank(proc.rank)),
+            None => {}
+        }
+    }
+    found
+}
+
 fn code(state: ProcState) -> Option<Status> {
     Some(match state {
         ProcState::TermNonZero => Status::EXIT_NONZERO_TERM,
@@ -189,6 +229,19 @@ mod tests {
         assert_eq!(ended.info, [affected.clone(), Info::new(sys::PMIX_EXIT_CODE, Value::Int(7))]);
         let member = of(EventInfo::Member { group: "g".to_owned(), proc }).unwrap();
         assert_eq!(member.info, [affected, Info::new(sys::PMIX_GROUP_ID, "g")]);
+    }
+
+    #[test]
+    fn a_release_names_processes_or_whole_jobs() {
+        let range = |value| release_of(&[Info::new(sys::PMIX_EVENT_CUSTOM_RANGE, value)]);
+        let job = || "d@1".to_owned();
+        assert_eq!(range(Value::Proc(Proc::new("d@1", Proc::WILDCARD))), [(job(), None)]);
+        let some = vec![Proc::new("d@1", 2), Proc::new("d@2", Proc::WILDCARD), Proc::new("d@1", 4)];
+        let ranks = Some(vec![Rank(2), Rank(4)]);
+        assert_eq!(range(Value::Procs(some)), [(job(), ranks), ("d@2".to_owned(), None)]);
+        assert_eq!(release_of(&[]), []);
+        let event = release(Proc::new("d@0", 0), Proc::new("d@1", 3));
+        assert_eq!((event.code, event.to), (Status::DEBUGGER_RELEASE, Audience::Procs(vec![Proc::new("d@1", 3)])));
     }
 
     #[test]

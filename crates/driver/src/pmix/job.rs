@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
-use ferrite_pmix::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, Proc, RemoteProc};
-use ferrite_types::{AppContext, Device, JobMap, Placement, Topology};
+use ferrite_pmix::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, Proc, RemoteProc, Stop};
+use ferrite_types::{AppContext, Device, JobMap, Placement, StopPoint, Topology};
 use ferrite_wire::LaunchOrder;
 
 use super::locality;
@@ -54,11 +54,24 @@ pub(super) fn job_info(registration: &Registration, session_dir: &Path, machine:
         memory: machine.memory,
         keep_fqdn: machine.keep_fqdn,
         oversubscribed: registration.oversubscribed,
+        stop: stop(registration),
         nsdir,
         parent: order.parent.map(|parent| Proc::new(parent.job.nspace(&registration.dvm), parent.rank.0)),
         uid: rustix::process::getuid().as_raw(),
         gid: rustix::process::getgid().as_raw(),
         ..JobInfo::default()
+    }
+}
+
+/// Returns the place where processes of this node wait for a debugger in the library or in their program.
+fn stop(registration: &Registration) -> Option<Stop> {
+    let order = &registration.order;
+    let stop = order.spec.stop.as_ref()?;
+    order.map.on_daemon(registration.daemon).find(|(rank, _)| stop.concerns(*rank))?;
+    match stop.at {
+        StopPoint::Exec => None,
+        StopPoint::Init => Some(Stop::Init),
+        StopPoint::App => Some(Stop::App(stop.breakpoint.clone())),
     }
 }
 

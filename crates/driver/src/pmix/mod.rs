@@ -232,6 +232,15 @@ impl PmixBridge {
                     library.job_end(self.shared.server(), parent, job, code.into());
                 }
             }
+            PmixEffect::JobReady { parent, job } => {
+                let name = |job: JobId, rank| Proc::new(job.nspace(&self.shared.dvm), rank);
+                let (parent, job) = (name(parent.job, parent.rank.0), name(job, Proc::WILDCARD));
+                self.shared.send(events::ready_for_debug(self.shared.server(), parent, job));
+            }
+            PmixEffect::Release(proc) => {
+                let name = Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0);
+                self.shared.send(events::release(self.shared.server(), name));
+            }
             PmixEffect::TimeWarning { proc, warning } => {
                 self.shared.warn(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &warning);
             }
@@ -468,6 +477,13 @@ impl Shared {
         }
     }
 
+    /// Sends an event to processes or tools of this node.
+    fn send(&self, notice: Notice) {
+        if let Some(library) = self.running() {
+            library.notify(notice);
+        }
+    }
+
     /// Returns this daemon's name in the library.
     fn server(&self) -> Proc {
         Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0)
@@ -552,7 +568,9 @@ impl Shared {
                     let order = control::order(None, &targets, &directives, &required, &self.dvm);
                     self.calls.borrow_mut().control(None, order, reply);
                 }
-                Event::Upcall(Upcall::Event { code, source, range, info }) if code != Status::READY_FOR_DEBUG => {
+                Event::Upcall(Upcall::Event { code, source, range, info })
+                    if ![Status::READY_FOR_DEBUG, Status::DEBUGGER_RELEASE].contains(&code) =>
+                {
                     self.raise(code, &source, range, &info);
                 }
                 Event::Upcall(upcall) => {

@@ -4,10 +4,12 @@
 
 use std::ffi::CStr;
 
-use ferrite_pmix::{App, Info, Status, Value};
+use ferrite_pmix::{App, Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
-use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, SessionId, StdinTarget};
+use ferrite_types::{
+    AppContext, DebugStop, Duration, EnvOp, HostSelection, JobSpec, Rank, SessionId, StdinTarget, StopPoint,
+};
 use ferrite_wire::bad_set_name;
 use ferrite_wire::control::{SessionChoice, Submission, Watch};
 use thiserror::Error;
@@ -65,11 +67,15 @@ const OF_BOTH: [&CStr; 16] = [
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 36] = [
+const OF_JOB: [&CStr; 40] = [
     sys::PMIX_NOTIFY_COMPLETION,
     sys::PMIX_NOTIFY_JOB_EVENTS,
     sys::PMIX_NOTIFY_PROC_TERMINATION,
     sys::PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
+    sys::PMIX_DEBUG_STOP_ON_EXEC,
+    sys::PMIX_DEBUG_STOP_IN_INIT,
+    sys::PMIX_DEBUG_STOP_IN_APP,
+    sys::PMIX_BREAKPOINT,
     sys::PMIX_TIMEOUT_STACKTRACES,
     sys::PMIX_TIMEOUT_REPORT_STATE,
     sys::PMIX_PERSONALITY,
@@ -154,6 +160,7 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     if let Some(info) = info.iter().find(|info| info.is(sys::PMIX_PSET_NAME)) {
         return Err(Refused::Malformed(format!("{}: a process set is of one program: give it with the app", info.key)));
     }
+    spec.stop = debug_stop(info)?;
     placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
     let grow = adding::grow(info, apps, dir)?;
@@ -180,6 +187,50 @@ fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
         (Some(info), _) => text(info).map(|id| SessionChoice::Alloc(id.into())),
         (None, Some(info)) => text(info).map(|name| SessionChoice::Ref(name.into())),
         (None, None) => Ok(SessionChoice::Default),
+    }
+}
+
+/// Returns the place where processes of the job are to wait for a debugger: a key with true, a rank, or ranks.
+fn debug_stop(info: &[Info]) -> Result<Option<DebugStop>, Refused> {
+    let keys = [
+        (sys::PMIX_DEBUG_STOP_ON_EXEC, StopPoint::Exec),
+        (sys::PMIX_DEBUG_STOP_IN_INIT, StopPoint::Init),
+        (sys::PMIX_DEBUG_STOP_IN_APP, StopPoint::App),
+    ];
+    let text = |info: &Info| info.value.as_str().map(str::to_owned).ok_or_else(|| format!("{}: no text", info.key));
+    let breakpoint = info.iter().find(|info| info.is(sys::PMIX_BREAKPOINT)).map(text).transpose()?;
+    let mut found: Option<DebugStop> = None;
+    for (info, at) in info.iter().filter_map(|info| Some((info, keys.iter().find(|(key, _)| info.is(key))?.1))) {
+        let Some(ranks) = stopped_ranks(&info.value).ok_or_else(|| format!("{}: no ranks", info.key))? else {
+            continue;
+        };
+        if found.is_some() {
+            return Err(Refused::NotSupported("two places at which a job waits for a debugger"));
+        }
+        found = Some(DebugStop { at, ranks: ranks.named, breakpoint: breakpoint.clone() });
+    }
+    Ok(found)
+}
+
+/// Ranks that stop.
+struct StoppedRanks {
+    /// `None` = all.
+    named: Option<Vec<Rank>>,
+}
+
+/// Reads a value that names ranks. The inner `None` means that nobody stops, the outer one that it cannot be read.
+#[allow(clippy::option_option, reason = "the three answers are those of the standard")]
+fn stopped_ranks(value: &Value) -> Option<Option<StoppedRanks>> {
+    let some_of = |ranks: Vec<u32>| match ranks.contains(&Proc::WILDCARD) {
+        true => StoppedRanks { named: None },
+        false => StoppedRanks { named: Some(ranks.into_iter().map(Rank).collect()) },
+    };
+    match value {
+        Value::Bool(false) => Some(None),
+        Value::Bool(true) => Some(Some(StoppedRanks { named: None })),
+        Value::Procs(procs) => Some(Some(some_of(procs.iter().map(|proc| proc.rank).collect()))),
+        Value::U32s(ranks) => Some(Some(some_of(ranks.clone()))),
+        other => Some(Some(some_of(vec![u32::try_from(other.as_i64()?).ok()?]))),
     }
 }
 
@@ -373,6 +424,28 @@ mod tests {
     }
 
     #[test]
+    fn a_spawn_says_where_its_processes_stop() {
+        let stop = |info: &[Info]| submission(info, &[app(vec![])], "").map(|wish| wish.spec.stop);
+        let of = |at, ranks: Option<&[u32]>| {
+            let ranks = ranks.map(|ranks| ranks.iter().copied().map(Rank).collect());
+            Some(DebugStop { at, ranks, breakpoint: None })
+        };
+        assert_eq!(stop(&[]), Ok(None));
+        assert_eq!(stop(&[info("pmix.dbg.exec", true)]), Ok(of(StopPoint::Exec, None)));
+        assert_eq!(stop(&[info("pmix.dbg.init", false)]), Ok(None));
+        assert_eq!(stop(&[info("pmix.dbg.init", Value::Rank(Proc::WILDCARD))]), Ok(of(StopPoint::Init, None)));
+        assert_eq!(stop(&[info("pmix.dbg.init", Value::Rank(3))]), Ok(of(StopPoint::Init, Some(&[3]))));
+        assert_eq!(stop(&[info("pmix.dbg.exec", Value::U32s(vec![0, 2]))]), Ok(of(StopPoint::Exec, Some(&[0, 2]))));
+        let procs = Value::Procs(vec![Proc::new("", 1), Proc::new("", Proc::WILDCARD)]);
+        assert_eq!(stop(&[info("pmix.dbg.exec", procs)]), Ok(of(StopPoint::Exec, None)));
+        let named = stop(&[info("pmix.dbg.notify", true), info("pmix.brkpnt", "main")]).unwrap().unwrap();
+        assert_eq!((named.at, named.breakpoint.as_deref()), (StopPoint::App, Some("main")));
+        for bad in [&[info("pmix.dbg.exec", "yes")][..], &[info("pmix.dbg.exec", true), info("pmix.dbg.init", true)]] {
+            assert!(stop(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
     fn a_spawn_may_be_separate_from_its_parent() {
         let separate = |info: &[Info]| submission(info, &[app(vec![])], "").map(|wish| wish.separate);
         assert_eq!(separate(&[]), Ok(false));
@@ -390,7 +463,7 @@ mod tests {
         };
         assert_eq!(ask(&["pmix.mapby", "pmix.iof.tag", "pmix.job.time"], &["pmix.host", "pmix.wdir"]), Ok(()));
         for (of_job, of_app, named) in [
-            (&["pmix.mapby", "pmix.dbg.init"][..], &[][..], "pmix.dbg.init"),
+            (&["pmix.mapby", "pmix.dbg.job"][..], &[][..], "pmix.dbg.job"),
             (&["pmix.preloadfiles"], &[], "pmix.preloadfiles"),
             (&[], &["pmix.preloadbin"], "pmix.preloadbin"),
             (&[], &["pmix.job.time"], "pmix.job.time"),

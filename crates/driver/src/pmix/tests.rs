@@ -65,6 +65,7 @@ impl World {
             agent: None,
             session_cwd: false,
             traceable: false,
+            stopped: false,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

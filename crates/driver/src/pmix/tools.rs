@@ -17,7 +17,7 @@ use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
-use super::{allocate, spawn};
+use super::{allocate, events, spawn};
 use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
 
@@ -82,6 +82,15 @@ impl Tools {
             Upcall::Spawn { proc, info, required, apps, reply } if self.tools.contains_key(&proc) => {
                 tracing::debug!(?proc, ?info, ?apps, "a PMIx tool spawns a job");
                 self.spawn(proc, spawn::wish(&info, &required, &apps, "/"), reply, library);
+            }
+            Upcall::Event { code: Status::DEBUGGER_RELEASE, source, info, .. } if self.tools.contains_key(&source) => {
+                let Some(Tool { requests, .. }) = self.tools.get(&source) else { return None };
+                for (nspace, ranks) in events::release_of(&info) {
+                    let Some(job) = super::control::job_of(&nspace, &self.dvm) else { continue };
+                    requests.ask(Request::Release { job, ranks }, |reply| {
+                        tracing::debug!(?reply, "a PMIx tool lets processes go on");
+                    });
+                }
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
             Upcall::JobControl { proc, directives, reply, .. } if self.tools.contains_key(&proc) => {
@@ -387,6 +396,11 @@ impl Submitter for ToolJob {
                 self.library.deliver(source, stream, data.into(), receipt);
             }
         }
+    }
+
+    fn ready_for_debug(&self) {
+        let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
+        self.library.notify(events::ready_for_debug(server, self.tool.clone(), self.whole()));
     }
 
     fn notice(&self, text: String) {

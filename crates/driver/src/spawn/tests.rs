@@ -20,6 +20,7 @@ fn request(argv: &[&str]) -> SpawnRequest {
         agent: None,
         session_cwd: false,
         traceable: false,
+        stopped: false,
         cpus: None,
         devices: Vec::new(),
         stdin: false,
@@ -51,6 +52,34 @@ fn a_process_has_default_signals_its_own_group_and_no_foreign_descriptors() {
     // The last descriptor is that of the directory that `ls` reads.
     assert_eq!(lines[2..], ["leader", "0", "1", "2", "3"]);
     assert_eq!(code, 0);
+}
+
+/// The state letter of a process (`T`: stopped).
+fn state_of(pid: Pid) -> char {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
+}
+
+#[test]
+fn a_process_can_stop_before_its_first_instruction_and_go_on_later() {
+    let stopped = SpawnRequest { stopped: true, ..request(&["sh", "-c", "echo ran; exit 3"]) };
+    let started = Spawner::new(None, &[]).unwrap().start(&stopped, &[], &[]).unwrap();
+    let group_stop = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(started.pid), group_stop).unwrap().expect("it stops");
+    assert_eq!(state_of(started.pid), 'T', "stopped by a signal, and not by a tracer that is gone");
+    let tracer = fs::read_to_string(format!("/proc/{}/status", started.pid.as_raw_nonzero())).unwrap();
+    assert!(tracer.contains("TracerPid:\t0"), "a debugger can attach: {tracer}");
+    rustix::process::kill_process(started.pid, rustix::process::Signal::CONT).unwrap();
+    let mut text = String::new();
+    fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
+    let status = waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap().unwrap();
+    assert_eq!((text.as_str(), status.exit_status()), ("ran\n", Some(3)));
+}
+
+#[test]
+fn a_program_that_is_missing_is_named_also_when_it_was_to_stop() {
+    let stopped = SpawnRequest { stopped: true, ..request(&["/nowhere/x"]) };
+    assert_eq!(error(&stopped).kind, StartErrorKind::Executable);
 }
 
 #[test]

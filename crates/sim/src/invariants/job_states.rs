@@ -35,9 +35,10 @@ fn next(state: JobState) -> &'static [JobState] {
         SendLaunchMsg => &[Started, LocalLaunchComplete],
         Started => &[LocalLaunchComplete, Running, Terminated],
         LocalLaunchComplete => &[Started, Running, Terminated],
-        Running => &[Registered, Terminated],
+        Running => &[Registered, ReadyForDebug, Terminated],
         Registered => &[ReadyForDebug, Terminated],
-        ReadyForDebug => &[Terminated],
+        // A debugger has released the processes.
+        ReadyForDebug => &[Running, Registered, Terminated],
         Terminated => &[NotifyCompleted],
         NotifyCompleted => &[Notified],
         Notified => &[AllJobsComplete],

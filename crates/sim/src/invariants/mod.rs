@@ -9,6 +9,7 @@ mod bonds;
 mod bystanders;
 mod changes;
 mod data;
+mod debug;
 mod events;
 mod exit_codes;
 mod given_back;
@@ -225,6 +226,7 @@ impl Referee {
                 Box::new(wireup::WiredUp::default()),
                 Box::new(pmix::PmixAnswers::default()),
                 Box::new(told::ToldOnce::default()),
+                Box::new(debug::Debug::default()),
                 Box::new(order::Order::default()),
                 Box::new(output::Output::new(scenario)),
                 Box::new(quiet_phase::QuietPhase::new(scenario)),

@@ -19,7 +19,7 @@ fn legal(from: ProcState, to: ProcState) -> bool {
     let next: &[ProcState] = match from {
         Init => &[Running, Terminated],
         Running => &[Registered, IofComplete, WaitpidFired, ReadyForDebug, Terminated],
-        ReadyForDebug => &[Registered, IofComplete, WaitpidFired],
+        ReadyForDebug => &[Running, Registered, IofComplete, WaitpidFired],
         Registered => &[IofComplete, WaitpidFired, ReadyForDebug, Terminated],
         IofComplete => &[WaitpidFired, Terminated],
         WaitpidFired => &[IofComplete, Terminated],

@@ -1,6 +1,6 @@
 //! Requests of clients; each gets one reply.
 
-use ferrite_types::{JobId, JobState, Signal};
+use ferrite_types::{JobId, JobState, Rank, Signal};
 use ferrite_wire::control::{Reply, Request};
 
 use crate::RequestId;
@@ -15,6 +15,7 @@ impl Head {
             Request::Submit(submission) => return self.on_submit(id, *submission, cx),
             Request::Kill(job) => self.kill(job, cx),
             Request::Signal { job, signal } => self.signal(job, signal, cx),
+            Request::Release { job, ranks } => self.release_stopped(job, ranks, cx),
             Request::Terminate => {
                 cx.reply(id, Reply::Ordered);
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
@@ -55,6 +56,13 @@ impl Head {
                 Reply::Ordered
             }
         }
+    }
+
+    fn release_stopped(&mut self, id: JobId, ranks: Option<Vec<Rank>>, cx: &mut Cx) -> Reply {
+        if self.jobs.get(id).is_none() {
+            return self.no_such_job(id);
+        }
+        self.release(id, ranks, cx).map_or_else(Reply::Refused, |()| Reply::Ordered)
     }
 
     fn no_such_job(&self, id: JobId) -> Reply {

@@ -38,7 +38,7 @@ impl Head {
             local: on(&|daemon| daemon == DaemonRank::HEAD),
             launched: job.procs().filter(|(_, proc)| proc.pid.is_some()).count() as u32,
             registered: launch.map_or(0, |launch| on(&|daemon| !launch.registering.contains(daemon))),
-            ready_for_debug: launch.map_or(0, |launch| on(&|daemon| !launch.debugging.contains(daemon))),
+            ready_for_debug: launch.map_or(0, |launch| job.count_ready(launch)),
             terminated: job.ended() as u32,
             traces: job.stacks_taken,
         }

@@ -2,6 +2,7 @@
 
 mod aborts;
 mod connections;
+mod debug;
 mod failure_policy;
 mod failures;
 mod job_record;

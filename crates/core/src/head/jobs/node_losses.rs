@@ -71,6 +71,7 @@ impl Head {
         for rank in dead.keys() {
             self.lose_stacks(*rank, cx);
             self.on_registered(*rank, id, cx);
+            self.on_ready_for_debug(*rank, id, cx);
             self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);
         }
         self.check_terminated(id, cx);
@@ -101,6 +102,7 @@ impl Head {
         // Departed daemons report neither their started processes nor their knowledge of the job.
         gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
         gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
+        gone.iter().for_each(|rank| self.on_ready_for_debug(rank, id, cx));
         gone.iter().for_each(|rank| self.lose_stacks(rank, cx));
         self.check_terminated(id, cx);
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use ferrite_types::{CampaignId, JobMap, ProcState, Rank, RankSet};
 
+use super::debug::Released;
 use super::stdin::Pump;
 use crate::head::elastic::Hold;
 
@@ -47,6 +48,7 @@ pub(super) struct Launch {
     pub(super) registering: RankSet,
     /// Daemons with processes that do not wait for a debugger yet.
     pub(super) debugging: RankSet,
+    pub(super) released: Released,
     /// Daemons that were sent the launch order: its hosts, and others whose processes may meet its own.
     pub(super) known_at: RankSet,
     /// Number of processes that the DVM has launched before this job.
@@ -105,8 +107,9 @@ impl Phase {
         *self = Phase::Unmapped(self.take_wait());
     }
 
-    /// Begins the launch by the daemons `known_at`, of which each reports.
-    pub(super) fn launch(&mut self, known_at: RankSet, ended: usize, rank_offset: u32) {
+    /// Begins the launch by the daemons `known_at`, of which each reports. The processes of `debugging` may come to
+    /// wait for a debugger.
+    pub(super) fn launch(&mut self, known_at: RankSet, ended: usize, rank_offset: u32, debugging: RankSet) {
         debug_assert!(matches!(self, Phase::Mapped(..)), "a job is launched once, and with places");
         let map = self.map().clone();
         let hosts = map.daemons();
@@ -117,8 +120,9 @@ impl Phase {
             map,
             ended,
             launching,
-            registering: hosts.clone(),
-            debugging: hosts,
+            registering: hosts,
+            debugging,
+            released: Released::default(),
             known_at,
             rank_offset,
             stdin: Pump::default(),

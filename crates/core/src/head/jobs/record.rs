@@ -195,7 +195,7 @@ impl Job {
             |waits_for: &RankSet| launch.map().daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
         if known != ProcState::Running {
             known
-        } else if has_said(&launch.debugging) {
+        } else if has_said(&launch.debugging) && self.stops(rank) && !launch.released.has(rank) {
             ProcState::ReadyForDebug
         } else if has_said(&launch.registering) {
             ProcState::Registered

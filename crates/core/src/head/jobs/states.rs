@@ -175,7 +175,8 @@ impl Head {
         let rank_offset = self.jobs.take_rank_offset(self.jobs.at(id).map().procs.len());
         let job = self.jobs.at_mut(id);
         let ended = job.ended();
-        job.phase.launch(audience.clone(), ended, rank_offset);
+        let debugging = job.stopping_daemons();
+        job.phase.launch(audience.clone(), ended, rank_offset, debugging);
         let job = self.jobs.at(id);
         // The environment for all jobs of the DVM comes first, so that the job's own wins.
         let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
@@ -224,12 +225,17 @@ impl Head {
         if healthy && all {
             self.activate(id, JobState::Running, cx);
             self.note_registered(id, cx);
+            self.note_ready_for_debug(id, cx);
         }
         self.on_start_failures(id, failed, cx);
         self.answer_failed_spawn(id, cx);
     }
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
+        // A job that has waited for a debugger runs for the second time.
+        if self.jobs.at(id).states.iter().filter(|(state, _)| *state == JobState::Running).count() > 1 {
+            return;
+        }
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         self.counters.count(self.jobs.at(id).running_since(cx.now));
         self.start_stdin(id, cx);
@@ -254,20 +260,9 @@ impl Head {
     fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
         let is_registered = |job: &Job| job.launch().is_some_and(Launch::is_registered);
         let job = self.jobs.at(id);
-        if is_registered(job) && job.is_healthy() && !job.is_over() {
+        let waits = job.state == JobState::ReadyForDebug;
+        if is_registered(job) && job.is_healthy() && !job.is_over() && !waits {
             self.activate(id, JobState::Registered, cx);
-        }
-    }
-
-    /// Handles a daemon's report that all its processes of a job wait for a debugger.
-    pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
-            return self.counters.count(Counted::Late(Late::Init));
-        };
-        let is_healthy = job.is_healthy();
-        let Some(launch) = job.launch_mut() else { return };
-        if launch.debugging.remove(daemon) && launch.debugging.is_empty() && is_healthy {
-            self.activate(id, JobState::ReadyForDebug, cx);
         }
     }
 

@@ -122,6 +122,9 @@ impl Head {
         if let Some(stacks) = self.awaited_stacks(job) {
             return stacks;
         }
+        if let Some(debugger) = job.awaited_debugger() {
+            return debugger;
+        }
         let living: Vec<String> = job.living().map(|rank| rank.to_string()).collect();
         let kill = if job.is_healthy() { "to end" } else { "to be killed" };
         format!(

@@ -28,6 +28,9 @@ impl Submitter for Told {
     fn launched(&self, result: Result<(), PmixStatus>) {
         self.note(format!("{result:?}"));
     }
+    fn ready_for_debug(&self) {
+        self.note("ready for debug".to_owned());
+    }
     fn output(&self, _: Stream, data: Bytes, receipt: Receipt) {
         self.note(format!("{} bytes", data.len()));
         self.1.borrow_mut().push(receipt);
