@@ -46,7 +46,7 @@ fn released_by_event(dvm: &Cluster) -> Vec<u32> {
     dvm.pmix.iter().filter_map(rank).collect()
 }
 
-/// The job waits in READY_FOR_DEBUG and its submitter reads where the processes are (spec L51).
+/// The job waits in READY_FOR_DEBUG and its submitter reads where the processes are (spec L55).
 #[test]
 fn a_job_that_stops_on_exec_waits_until_it_is_released() {
     let mut dvm = submitted(stopping(2, StopPoint::Exec));
@@ -66,7 +66,7 @@ fn a_job_that_stops_on_exec_waits_until_it_is_released() {
     assert_eq!(dvm.ready_for_debug.len(), 1, "it is told once");
 }
 
-/// Some go on, the others wait (spec L52).
+/// Some go on, the others wait (spec L56).
 #[test]
 fn a_release_may_be_for_some_processes() {
     let mut dvm = submitted(stopping(3, StopPoint::Exec));
@@ -82,7 +82,7 @@ fn a_release_may_be_for_some_processes() {
     assert!(matches!(dvm.reply(6), Reply::Refused(why) if why.contains("no rank 7")));
 }
 
-/// libpmix says once for all processes of a node that they wait (spec L51).
+/// libpmix says once for all processes of a node that they wait (spec L55).
 #[test]
 fn a_job_that_stops_in_init_is_ready_when_all_nodes_are() {
     let mut dvm = submitted(stopping(3, StopPoint::Init));
@@ -157,7 +157,7 @@ fn a_stopped_job_is_ended_like_any_other() {
     assert_eq!(dvm.code_of(1), 137);
 }
 
-/// The parent is the debugger of what it has spawned (spec L51).
+/// The parent is the debugger of what it has spawned (spec L55).
 #[test]
 fn the_process_that_spawned_a_job_hears_that_it_is_ready() {
     let mut dvm = submitted(job("parent", 2));

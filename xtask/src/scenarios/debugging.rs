@@ -31,7 +31,7 @@ fn wait_until_ready(c: &Context) -> Result<String> {
     job(c)
 }
 
-/// The release (spec L51, L52).
+/// The release (spec L55, L56).
 fn processes_stop_before_their_first_instruction_until_they_are_released(c: &Context) -> Result<()> {
     for hosts in ["n0:2", "n0,n1"] {
         let call = c.prterun("-n 2 --map-by node --stop-on-exec --host")?.words([hosts, "sh", "-c"])?;
@@ -53,7 +53,7 @@ fn processes_stop_before_their_first_instruction_until_they_are_released(c: &Con
     Ok(())
 }
 
-/// A debugger attaches while the job waits (spec L51).
+/// A debugger attaches while the job waits (spec L55).
 fn mpi_processes_stop_in_init_and_gdb_attaches_to_them(c: &Context) -> Result<()> {
     if which("gdb").is_none() {
         anyhow::bail!(Skipped("gdb is not installed".to_owned()));
@@ -73,7 +73,7 @@ fn mpi_processes_stop_in_init_and_gdb_attaches_to_them(c: &Context) -> Result<()
     Ok(())
 }
 
-/// The event to the parent, and its release (spec L51, L52).
+/// The event to the parent, and its release (spec L55, L56).
 fn a_process_that_spawns_a_job_is_its_debugger(c: &Context) -> Result<()> {
     let program = pmix_program("debugger")?;
     for (hosts, place) in [("n0:4", "exec"), ("n0:4", "init"), ("n0:2,n1:2", "exec"), ("n0:2,n1:2", "init")] {

@@ -29,7 +29,7 @@ impl Debug {
 }
 
 impl Daemon {
-    /// Notes the wait of a process that was started stopped (spec L51).
+    /// Notes the wait of a process that was started stopped (spec L55).
     pub(super) fn note_stopped(&mut self, proc: ProcId, cx: &mut Cx) {
         let is_stopped = self.jobs.get(&proc.job).is_some_and(|job| {
             job.order.spec.stop_of(proc.rank) == Some(StopPoint::Exec)
@@ -74,7 +74,7 @@ impl Daemon {
         }
     }
 
-    /// Lets processes go on that wait for a debugger, or will (spec L52).
+    /// Lets processes go on that wait for a debugger, or will (spec L56).
     pub(super) fn on_release(&mut self, id: JobId, ranks: Option<Vec<Rank>>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let local = |rank: &Rank| job.procs.contains_key(rank);

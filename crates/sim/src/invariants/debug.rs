@@ -1,5 +1,5 @@
 //! Guarantee: a job is ready for a debugger when all of its processes wait for one, and none of them goes on before its
-//! job is released or ends (spec L51, L52).
+//! job is released or ends (spec L55, L56).
 
 use std::collections::{BTreeMap, BTreeSet};
 

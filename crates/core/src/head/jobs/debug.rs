@@ -83,7 +83,7 @@ impl Head {
         }
     }
 
-    /// Notes that all processes wait for a debugger, and tells the requester (spec L51).
+    /// Notes that all processes wait for a debugger, and tells the requester (spec L55).
     pub(super) fn note_ready_for_debug(&mut self, id: JobId, cx: &mut Cx) {
         let job = self.jobs.at(id);
         let all_wait = job.launch().is_some_and(|launch| launch.debugging.is_empty() && launch.launching.is_empty());
@@ -107,7 +107,7 @@ impl Head {
         }
     }
 
-    /// Lets processes go on that wait for a debugger, or will (spec L52).
+    /// Lets processes go on that wait for a debugger, or will (spec L56).
     ///
     /// # Errors
     /// A sentence that says why nothing can be released.
