@@ -11,8 +11,7 @@ use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
 
 use super::logs::{self, Logged};
-use super::{allocate, control, groups, published, query, session_control, spawn};
-use super::{allocate, control, events, published, query, session_control, spawn};
+use super::{allocate, control, events, groups, published, query, session_control, spawn};
 use crate::Inbox;
 
 /// The jobs whose processes may call, by namespace.
