@@ -228,7 +228,7 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     spec.options.recoverable = rng.permille(250);
     spec.options.continuous = rng.permille(120);
     spec.options.notify_errors = rng.permille(500);
-    spec.output.file = rng.permille(150).then(|| "/out/file".to_owned());
+    spec.output.file = rng.permille(300).then(|| "/out/file".to_owned());
 }
 
 pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {

@@ -40,7 +40,7 @@ pub enum Mutation {
     TwoAcks,
     /// Every piece of output that begins a job's second hundred lines is lost.
     LostOutput,
-    /// A daemon loses every piece of output for a file that begins a job's second hundred lines.
+    /// A daemon loses the first lines that a process writes to a file.
     LostFileOutput,
     /// Output is written in pieces of ten bytes, each reversed.
     MixedOutput,
@@ -450,7 +450,10 @@ impl Mutation {
             Mutation::EarlyAck => acknowledge_early(wanted),
             Mutation::TwoAcks => double(wanted, is_ack),
             Mutation::LostOutput => wanted.retain(|e| !matches!(e, Effect::WriteOutput { data, .. } if data.starts_with(b"1 0 stdout"))),
-            Mutation::LostFileOutput => wanted.retain(|e| !matches!(e, Effect::WriteFile { data, .. } if data.starts_with(b"1 0 stdout"))),
+            Mutation::LostFileOutput => {
+                let is_first = |data: &[u8]| data.split(|b| *b == b' ').nth(3) == Some(b"0");
+                wanted.retain(|e| !matches!(e, Effect::WriteFile { data, .. } if is_first(data)));
+            }
             Mutation::MixedOutput => change(wanted, |e| {
                 if let Effect::WriteOutput { sink: Sink { stream: Stream::Stdout, .. }, data, .. } = e {
                     *data = data.chunks(10).rev().flatten().copied().collect::<Vec<u8>>().into();
