@@ -23,8 +23,11 @@ fn make(dvm: &mut Cluster, at: u32, name: &str, ranks: &[u32], token: u64) {
     dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(call)));
 }
 
-/// The answers to this token: at each daemon the number of the group and the bytes of its data, or the status.
-fn answers(dvm: &Cluster, token: u64) -> Vec<(u32, Result<(u64, usize), PmixStatus>)> {
+/// An answer at a daemon: the number of the group and the bytes of its data, or the status.
+type Answer = (u32, Result<(u64, usize), PmixStatus>);
+
+/// The answers to this token, at each daemon.
+fn answers(dvm: &Cluster, token: u64) -> Vec<Answer> {
     let answer = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::Reply { token: of, result } if of.0 == token => {
             let built = |bytes: &Bytes| GroupBuilt::decode(bytes).map(|built| (built.context, built.data.len()));
@@ -46,7 +49,7 @@ fn the_members_of_a_group_get_one_number_and_the_data_of_all() {
     }
     dvm.run();
     let (first, second) = (answers(&dvm, 1), answers(&dvm, 2));
-    let number = |all: &[(u32, Result<(u64, usize), PmixStatus>)]| all[0].1.expect("it is made").0;
+    let number = |all: &[Answer]| all[0].1.expect("it is made").0;
     for (all, number) in [(&first, number(&first)), (&second, number(&second))] {
         assert_eq!(*all, [0, 1, 3].map(|at| (at, Ok((number, 3)))));
     }

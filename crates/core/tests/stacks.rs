@@ -134,7 +134,7 @@ fn a_detached_job_finds_its_stacks_in_its_files() {
     let (name, data) = dvm.files.first_key_value().expect("a file was written");
     let text = String::from_utf8_lossy(data);
     assert!(name.ends_with(".err") && text.contains("Stack of rank 0"), "{name}: {text}");
-    assert_eq!(dvm.closed_files, [name.clone()]);
+    assert_eq!(dvm.closed_files, std::slice::from_ref(name));
 }
 
 /// Stacks of spawned jobs tell why a parent waits.

@@ -84,7 +84,7 @@ impl Tools {
                 self.spawn(proc, spawn::wish(&info, &required, &apps, "/"), reply, library);
             }
             Upcall::Event { code: Status::DEBUGGER_RELEASE, source, info, .. } if self.tools.contains_key(&source) => {
-                let Some(Tool { requests, .. }) = self.tools.get(&source) else { return None };
+                let Tool { requests, .. } = self.tools.get(&source)?;
                 for (nspace, ranks) in events::release_of(&info) {
                     let Some(job) = super::control::job_of(&nspace, &self.dvm) else { continue };
                     requests.ask(Request::Release { job, ranks }, |reply| {

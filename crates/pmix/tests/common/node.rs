@@ -320,6 +320,10 @@ impl Node {
                 reply.refuse();
             }
             Upcall::SessionControl { reply, .. } => reply.refuse(),
+            Upcall::Group { reply, .. } => {
+                say("NOTE refused group");
+                reply.refuse();
+            }
             Upcall::ToolConnected { .. } | Upcall::PushStdin { .. } | Upcall::Lost { .. } => {}
         }
     }

@@ -40,11 +40,10 @@ impl Invariant for Debug {
         match what {
             Observation::ProcBorn { rank, proc } => drop(self.procs.insert(*proc, (*rank, ProcState::Init))),
             Observation::Gone { rank, .. } => self.procs.retain(|_, (daemon, _)| daemon != rank),
-            Observation::Input { input: Input::Head(HeadInput::Request { request, .. }), .. } => {
-                if let Request::Release { job, .. } = request {
-                    self.released.insert(*job);
-                }
-            }
+            Observation::Input {
+                input: Input::Head(HeadInput::Request { request: Request::Release { job, .. }, .. }),
+                ..
+            } => drop(self.released.insert(*job)),
             Observation::Effect { effect: Effect::Trace(Transition::Proc { proc, from, to }), .. } => {
                 if let Some((_, state)) = self.procs.get_mut(proc) {
                     *state = *to;

@@ -39,7 +39,7 @@ impl Groups {
             let first = self.numbers.entry(*number).or_insert_with(|| attempt.clone());
             require(*first == attempt, || format!("{first:?} and {attempt:?} have the number {number}"))?;
         }
-        let first = self.results.entry(attempt.clone()).or_insert_with(|| result.clone());
+        let first = self.results.entry(attempt.clone()).or_insert(result);
         let same = match (&*first, &result) {
             (Ok(first), Ok(other)) => first == other,
             // A daemon that knows of a lost member answers by itself, so the errors may differ.

@@ -64,7 +64,11 @@ impl Head {
     fn conclude(&mut self, key: &CollectiveKey, part: Part) -> CollectiveResult {
         match &key.kind {
             CollectiveKind::GroupConstruct(name) => self.pmix.groups.build(name, &key.members, part?),
-            _ => concatenate(part),
+            CollectiveKind::PmixFence
+            | CollectiveKind::Pmi1Barrier
+            | CollectiveKind::PmixConnect
+            | CollectiveKind::PmixDisconnect
+            | CollectiveKind::GroupDestruct(_) => concatenate(part),
         }
     }
 
