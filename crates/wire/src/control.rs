@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 13;
+pub const CONTROL_VERSION: u16 = 14;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
