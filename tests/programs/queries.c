@@ -69,7 +69,7 @@ static void ask(const char *level, const char *key, const char *other, const cha
     PMIX_QUERY_CONSTRUCT(&query);
     PMIX_ARGV_APPEND(n, query.keys, key);
     if (other) PMIX_ARGV_APPEND(n, query.keys, other);
-    PMIX_QUERY_QUALIFIERS_CREATE(&query, 4);
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 5);
     n = 0;
     PMIX_INFO_LOAD(&query.qualifiers[n], PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
     n++;
@@ -77,6 +77,8 @@ static void ask(const char *level, const char *key, const char *other, const cha
         PMIX_INFO_LOAD(&query.qualifiers[n], PMIX_NSPACE, nspace, PMIX_STRING);
         n++;
         PMIX_INFO_LOAD(&query.qualifiers[n], PMIX_PSET_NAME, "sea", PMIX_STRING);
+        n++;
+        PMIX_INFO_LOAD(&query.qualifiers[n], PMIX_GROUP_ID, "crew", PMIX_STRING);
         n++;
     }
     if (rank) {
@@ -100,7 +102,14 @@ int main(int argc, char **argv)
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
     /* After it the DVM knows that all processes have called init. */
-    if (!is_tool) check("first fence", PMIx_Fence(&all, 1, NULL, 0));
+    if (!is_tool) {
+        pmix_info_t info, *results;
+        size_t nresults;
+        bool yes = true;
+        PMIX_INFO_LOAD(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
+        check("group", PMIx_Group_construct("crew", &all, 1, &info, 1, &results, &nresults));
+        check("first fence", PMIx_Fence(&all, 1, NULL, 0));
+    }
     for (size_t k = 0; k < sizeof KEYS / sizeof *KEYS && (is_tool || me.rank == 0); k++) {
         ask("bare", KEYS[k], NULL, NULL, NULL);
         ask("job", KEYS[k], NULL, nspace, NULL);

@@ -21,6 +21,8 @@ pub enum Subject {
     Sessions,
     /// Its process sets.
     Sets,
+    /// Its groups.
+    Groups,
 }
 
 /// The head's answer about one subject.
@@ -38,6 +40,8 @@ pub enum Fact {
     Sessions(Vec<SessionStatus>),
     /// Answers [`Subject::Sets`].
     Sets(Vec<ProcessSet>),
+    /// Answers [`Subject::Groups`]; a group has a name and members, as a set has.
+    Groups(Vec<ProcessSet>),
 }
 
 /// An order for processes (`PMIx_Job_control`).

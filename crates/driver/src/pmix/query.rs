@@ -33,6 +33,7 @@ struct Wish<'a> {
     rank: Option<u32>,
     hostname: Option<&'a str>,
     set: Option<&'a str>,
+    group: Option<&'a str>,
     alloc: Option<&'a str>,
     alloc_ref: Option<&'a str>,
     session: Option<u32>,
@@ -69,6 +70,8 @@ impl<'a> Wish<'a> {
                 wish.is_odd |= text.is_none();
             } else if info.is(sys::PMIX_PSET_NAME) {
                 wish.set = text;
+            } else if info.is(sys::PMIX_GROUP_ID) {
+                wish.group = text;
             } else if info.is(sys::PMIX_ALLOC_ID) {
                 wish.alloc = text;
             } else if info.is(sys::PMIX_ALLOC_REQ_ID) {
@@ -104,6 +107,7 @@ enum Need {
     JobAndSessions,
     Sessions,
     Sets,
+    Groups,
 }
 
 /// A reader of one key's value from the facts; an error is the reason why it has none.
@@ -124,7 +128,14 @@ const KEYS: &[(&CStr, Need, Read)] = &[
     (sys::PMIX_TIME_REMAINING, Need::JobAndSessions, |_, wish, facts| time_remaining(wish, facts)),
     (sys::PMIX_QUERY_NUM_PSETS, Need::Sets, |_, _, facts| Ok(Value::Size(facts.sets()?.len() as u64))),
     (sys::PMIX_QUERY_PSET_NAMES, Need::Sets, |_, _, facts| Ok(join(facts.sets()?.iter().map(|set| set.name.clone())))),
-    (sys::PMIX_QUERY_PSET_MEMBERSHIP, Need::Sets, set_members),
+    (sys::PMIX_QUERY_PSET_MEMBERSHIP, Need::Sets, |place, wish, facts| set_members(place, wish.set, facts.sets()?)),
+    (sys::PMIX_QUERY_NUM_GROUPS, Need::Groups, |_, _, facts| Ok(Value::Size(facts.groups()?.len() as u64))),
+    (sys::PMIX_QUERY_GROUP_NAMES, Need::Groups, |_, _, facts| {
+        Ok(join(facts.groups()?.iter().map(|group| group.name.clone())))
+    }),
+    (sys::PMIX_QUERY_GROUP_MEMBERSHIP, Need::Groups, |place, wish, facts| {
+        set_members(place, wish.group, facts.groups()?)
+    }),
     (sys::PMIX_QUERY_AVAILABLE_SLOTS, Need::Nodes, |_, wish, facts| {
         let free = |node: &&NodeStatus| node.slots.saturating_sub(node.slots_in_use);
         Ok(Value::U32(up(facts, wish)?.map(|node| free(&node)).sum()))
@@ -174,6 +185,7 @@ pub(super) fn subjects(questions: &[Question], dvm: &str) -> Vec<Subject> {
                 Need::JobAndSessions => subjects.extend(job.into_iter().chain([Subject::Sessions])),
                 Need::Sessions => subjects.extend([Subject::Sessions, Subject::Campaigns]),
                 Need::Sets => subjects.extend([Subject::Sets]),
+                Need::Groups => subjects.extend([Subject::Groups]),
             }
         }
     }
@@ -265,6 +277,13 @@ impl<'a> Facts<'a> {
     fn sets(&self) -> Result<&'a [ProcessSet], Status> {
         match self.about(Subject::Sets) {
             Some(Fact::Sets(sets)) => Ok(sets),
+            _ => Err(Status::NOT_FOUND),
+        }
+    }
+
+    fn groups(&self) -> Result<&'a [ProcessSet], Status> {
+        match self.about(Subject::Groups) {
+            Some(Fact::Groups(groups)) => Ok(groups),
             _ => Err(Status::NOT_FOUND),
         }
     }
@@ -387,9 +406,10 @@ fn time_remaining(wish: &Wish<'_>, facts: &Facts<'_>) -> Result<Value, Status> {
     left.map(|seconds| Value::U32(seconds.try_into().unwrap_or(u32::MAX))).ok_or(Status::NOT_FOUND)
 }
 
-fn set_members(place: &Place<'_>, wish: &Wish<'_>, facts: &Facts<'_>) -> Result<Value, Status> {
-    let name = wish.set.ok_or(Status::BAD_PARAM)?;
-    let set = facts.sets()?.iter().find(|set| set.name == name).ok_or(Status::NOT_FOUND)?;
+/// The members of the set or group of this name.
+fn set_members(place: &Place<'_>, name: Option<&str>, sets: &[ProcessSet]) -> Result<Value, Status> {
+    let name = name.ok_or(Status::BAD_PARAM)?;
+    let set = sets.iter().find(|set| set.name == name).ok_or(Status::NOT_FOUND)?;
     Ok(Value::Procs(members(set, place.dvm)))
 }
 
@@ -445,9 +465,6 @@ mod tests {
         (sys::PMIX_QUERY_QUEUE_STATUS, "a DVM has no queues of a scheduler"),
         (sys::PMIX_QUERY_AUTHORIZATIONS, "the standard does not say what it contains"),
         (sys::PMIX_QUERY_DEBUG_SUPPORT, "no attribute for debuggers is offered"),
-        (sys::PMIX_QUERY_NUM_GROUPS, "there are no groups"),
-        (sys::PMIX_QUERY_GROUP_NAMES, "there are no groups"),
-        (sys::PMIX_QUERY_GROUP_MEMBERSHIP, "there are no groups"),
         (sys::PMIX_QUERY_ATTRIBUTE_SUPPORT, "libpmix answers it"),
         (sys::PMIX_QUERY_AVAIL_SERVERS, "libpmix answers it"),
         (sys::PMIX_QUERY_STABLE_ABI_VERSION, "libpmix answers it"),
@@ -515,6 +532,17 @@ mod tests {
         assert_eq!(members("sea"), Ok(vec![Value::Procs(vec![Proc::new("d@3", 0), Proc::new("d@3", 1)])]));
         assert_eq!(members("sky"), Err(Status::NOT_FOUND));
         assert_eq!(answer(ask(&[sys::PMIX_QUERY_PSET_MEMBERSHIP], vec![], &[]), &[sets()]), Err(Status::BAD_PARAM));
+    }
+
+    #[test]
+    fn groups_are_counted_named_and_taken_apart() {
+        let group = ProcessSet { name: "crew".to_owned(), members: vec![(JobId(3), vec![Rank(1)])] };
+        let facts = [Fact::Groups(vec![group])];
+        let all = answer(ask(&[sys::PMIX_QUERY_NUM_GROUPS, sys::PMIX_QUERY_GROUP_NAMES], vec![], &[]), &facts);
+        assert_eq!(all, Ok(vec![Value::Size(1), Value::from("crew")]));
+        let name = vec![Info::new(sys::PMIX_GROUP_ID, "crew")];
+        let members = answer(ask(&[sys::PMIX_QUERY_GROUP_MEMBERSHIP], name, &[]), &facts);
+        assert_eq!(members, Ok(vec![Value::Procs(vec![Proc::new("d@3", 1)])]));
     }
 
     #[test]

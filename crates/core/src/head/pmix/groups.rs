@@ -82,16 +82,9 @@ impl Groups {
         });
     }
 
-    /// The names of all groups (`PMIX_QUERY_GROUP_NAMES`).
-    #[allow(dead_code, reason = "for the service that answers queries")]
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.known.keys().map(String::as_str)
-    }
-
-    /// The members of a group; no ranks = the whole job (`PMIX_QUERY_GROUP_MEMBERSHIP`).
-    #[allow(dead_code, reason = "for the service that answers queries")]
-    pub(super) fn members_of(&self, name: &str) -> Option<&Members> {
-        self.known.get(name).map(|group| &group.members)
+    /// All groups with their members; no ranks = the whole job.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Members)> {
+        self.known.iter().map(|(name, group)| (name.as_str(), &group.members))
     }
 }
 
@@ -121,6 +114,10 @@ mod tests {
     fn of(job: u32, ranks: &[u32]) -> Members {
         Members::of(JobId(job), ranks.iter().copied().map(Rank).collect())
     }
+    fn names(groups: &Groups) -> Vec<&str> {
+        groups.all().map(|(name, _)| name).collect()
+    }
+
     fn built(groups: &mut Groups, name: &str, members: &Members) -> Result<u64, PmixStatus> {
         let built = groups.build(name, members, vec![part(false, b"")])?;
         Ok(GroupBuilt::decode(&built).expect("a group").context)
@@ -134,9 +131,9 @@ mod tests {
         assert_eq!(built(&mut groups, "a", &some), Ok(1));
         assert_eq!(built(&mut groups, "a", &others), Err(PMIX_ERR_EXISTS));
         assert_eq!(built(&mut groups, "b", &others), Ok(2));
-        assert_eq!(groups.names().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(names(&groups), ["a", "b"]);
         groups.end("a", &others);
-        assert_eq!(groups.members_of("a"), Some(&some), "its own members end it");
+        assert_eq!(groups.all().next(), Some(("a", &some)), "its own members end it");
         groups.end("a", &some);
         assert_eq!(built(&mut groups, "a", &others), Ok(3));
         assert_eq!(built(&mut groups, "", &some), Err(PMIX_ERR_BAD_PARAM));
@@ -166,8 +163,8 @@ mod tests {
         }
         assert_eq!(built(&mut groups, "more", &both), Err(PMIX_ERR_OUT_OF_RESOURCE));
         groups.forget(JobId(1));
-        assert_eq!(groups.names().collect::<Vec<_>>(), ["both"]);
+        assert_eq!(names(&groups), ["both"]);
         groups.forget(JobId(2));
-        assert_eq!(groups.names().count(), 0);
+        assert_eq!(names(&groups), [""; 0]);
     }
 }

@@ -1,7 +1,7 @@
 //! Questions of processes and tools about the DVM (`PMIx_Query_info`): the head answers by what it shows to clients.
 
-use ferrite_types::DaemonRank;
-use ferrite_wire::{DaemonMessage, Fact, Subject};
+use ferrite_types::{DaemonRank, JobId, Rank};
+use ferrite_wire::{DaemonMessage, Fact, Members, ProcessSet, Subject};
 
 use crate::cx::Cx;
 use crate::head::Head;
@@ -21,6 +21,17 @@ impl Head {
             Subject::Job(id) => Fact::Job(self.job_detail(id).map(Box::new)),
             Subject::Sessions => Fact::Sessions(self.session_statuses(cx.now)),
             Subject::Sets => Fact::Sets(self.process_sets()),
+            Subject::Groups => Fact::Groups(self.pmix.groups.all().map(|(name, of)| self.group(name, of)).collect()),
         }
+    }
+
+    /// A group with the ranks of all its members that are in jobs that run.
+    fn group(&self, name: &str, members: &Members) -> ProcessSet {
+        let ranks = |(id, ranks): (JobId, &[Rank])| {
+            let job = self.jobs.get(id)?;
+            let all = || (0..job.map().procs.len() as u32).map(Rank).collect();
+            Some((id, if ranks.is_empty() { all() } else { ranks.to_vec() }))
+        };
+        ProcessSet { name: name.to_owned(), members: members.jobs().filter_map(ranks).collect() }
     }
 }
