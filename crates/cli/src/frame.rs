@@ -85,7 +85,7 @@ pub fn print(text: &str) {
     let _ = std::io::stderr().lock().write_all(printable(text).as_bytes());
 }
 
-/// Writes a line of JSON to standard error; errors are ignored, as by [`print`]. JSON has escapes of its own.
+/// Writes a line of JSON to standard error; errors are ignored, as by [`print()`]. JSON has escapes of its own.
 pub fn print_json(line: &str) {
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
