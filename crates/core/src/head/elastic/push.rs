@@ -30,7 +30,7 @@ impl Head {
         if !(wait && resize.outcome == ResizeOutcome::Begun) {
             cx.reply(id, Reply::Resize(Box::new(resize)));
         }
-        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+        self.go_on_after(campaign, cx);
     }
 }
 

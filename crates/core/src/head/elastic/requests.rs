@@ -36,7 +36,7 @@ impl Head {
         if !(wait && to_come) {
             cx.reply(id, Reply::Resize(Box::new(resize)));
         }
-        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+        self.go_on_after(campaign, cx);
     }
 
     /// Handles a process's request for another size (spec E36).
@@ -57,7 +57,16 @@ impl Head {
         }
         let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
         cx.send(daemon, DaemonMessage::ResizeReply { id, resize: Box::new(resize) });
-        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+        self.go_on_after(campaign, cx);
+    }
+
+    /// Lets the campaign of a request proceed. A request without one may have reserved nodes or changed slots, after
+    /// which other jobs of the queue have their turn.
+    pub(super) fn go_on_after(&mut self, campaign: Option<CampaignId>, cx: &mut Cx) {
+        match campaign {
+            Some(campaign) => self.proceed(campaign, cx),
+            None => self.serve_queue(cx),
+        }
     }
 
     /// The first phase: refuses the request without a trace, finds it fulfilled, or opens its campaign. The caller
