@@ -133,8 +133,12 @@ impl OwnSession {
         self.ends.extend(until.map(|until| (session, until)));
         let nth = self.reservations;
         self.reservations += 1;
-        for node in resize.nodes.iter().filter(|_| grow.terms.reserve) {
-            self.reserved.insert(node.clone(), Reserved { nth, session, names: names.clone() });
+        // A node that was lost before the answer belongs to no session any more.
+        let is_there = |node: &&String| **node == "n0" || self.names.values().any(|name| name == *node);
+        let reserved: Vec<String> =
+            resize.nodes.iter().filter(is_there).filter(|_| grow.terms.reserve).cloned().collect();
+        for node in reserved {
+            self.reserved.insert(node, Reserved { nth, session, names: names.clone() });
         }
         self.called.insert(session, names);
         if resize.outcome == ResizeOutcome::Done {
@@ -199,7 +203,7 @@ impl OwnSession {
     /// Forgets the sessions of lost nodes: a session ends when its last node is lost, and the referee does not count
     /// the others.
     fn lost(&mut self, ranks: RankSet) {
-        let names: BTreeSet<&String> = ranks.iter().filter_map(|rank| self.names.get(&rank)).collect();
+        let names: BTreeSet<String> = ranks.iter().filter_map(|rank| self.names.remove(&rank)).collect();
         self.reserved.retain(|node, _| !names.contains(node));
         self.brought.retain(|node, _| !names.contains(node));
     }

@@ -125,7 +125,8 @@ impl SessionBook {
     }
 
     fn extended(&mut self, session: SessionId, seconds: u32) {
-        if let Some(Some(until)) = self.limits.get_mut(&session) {
+        let known = self.limits.get_mut(&session).and_then(Option::as_mut);
+        if let Some(until) = known.or_else(|| self.early.get_mut(&session)) {
             *until += Time::from(seconds) * SECOND;
         }
     }
