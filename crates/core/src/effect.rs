@@ -191,7 +191,7 @@ pub enum Effect {
         request: RequestId,
         /// The job.
         job: JobId,
-        /// Where the processes are, and what to do next.
+        /// The places of the processes, and the next step for the user.
         text: String,
     },
     /// Tells a submitter that the job's processes run, or why they never will (a PMIx status). It comes once, before

@@ -4,6 +4,8 @@
 //! gets a clear refusal. Then frames follow: a length (4 bytes, little-endian) and that many bytes of postcard. The
 //! client numbers its requests; everything that belongs to one carries its number, and each gets exactly one [`Reply`].
 
+mod session;
+
 use bytes::Bytes;
 use ferrite_types::{
     AllocId, AllocReqId, CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState,
@@ -12,6 +14,7 @@ use ferrite_types::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
@@ -206,54 +209,6 @@ impl Submission {
             watch: Watch::default(),
         }
     }
-}
-
-/// An order for a session (`PMIx_Session_control`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SessionDirective {
-    /// Makes a session with this number: on an existing allocation, whose nodes it shares, or with nodes of its own.
-    /// The answer comes when these are there.
-    Instantiate(Box<GrowRequest>),
-    /// Stops its processes and holds its jobs.
-    Pause,
-    /// Resumes its processes and jobs.
-    Resume,
-    /// Signals its processes.
-    Signal(Signal),
-    /// Ends its jobs and the sessions that depend on it; the nodes that it has brought leave the DVM.
-    Terminate,
-    /// Extends its time limit.
-    Extend {
-        /// The additional time (seconds).
-        seconds: u32,
-    },
-    /// Lets it outlive its parent and its owner.
-    Separate,
-}
-
-/// An order for sessions that a process or a tool gives by PMIx.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionOrder {
-    /// The session; `None` = all but the DVM's own.
-    pub session: Option<SessionId>,
-    /// The order.
-    pub directive: SessionDirective,
-    /// The first job of a new session, which starts as soon as the session is there. It has no submitter.
-    pub job: Option<Box<Submission>>,
-}
-
-/// The name of a session in a submission or request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SessionChoice {
-    /// No name: the parent job's session, else the DVM's own.
-    #[default]
-    Default,
-    /// `--session-id`.
-    Id(SessionId),
-    /// `--alloc-id`.
-    Alloc(AllocId),
-    /// `--alloc-refid`: the requester's name for it.
-    Ref(AllocReqId),
 }
 
 /// A message of the DVM to a client.

@@ -95,7 +95,7 @@ fn each_word_that_is_offered_is_accepted() {
     use ferrite_cli::args::{Environment, parse};
     for (option, words) in WORDS {
         for word in *words {
-            // What ends with `=` is completed by the user.
+            // The user completes a word that ends with `=`.
             let value = if word.ends_with('=') { format!("{word}x") } else { (*word).to_owned() };
             let line = [format!("--{option}"), value, "./a".to_owned()];
             if let Err(error) = parse(&line, &Environment::new()) {

@@ -88,7 +88,7 @@ pub struct Cluster {
     pub pipes_stay_open: bool,
     /// Daemons that take the stacks of processes of a job, in the order of their beginning.
     pub stacks: Vec<(DaemonRank, JobId, Vec<ProcId>)>,
-    /// What submitters read about processes that wait for a debugger.
+    /// Messages for submitters about processes that wait for a debugger.
     pub ready_for_debug: Vec<String>,
     /// Streams that daemons have asked for a piece of, in order.
     pub reads: Vec<(ProcId, Stream)>,

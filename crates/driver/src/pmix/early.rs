@@ -25,7 +25,7 @@ struct Waiting {
 }
 
 impl Early {
-    /// Keeps an event for processes. Returns how many older events are forgotten for it.
+    /// Keeps an event for processes. Returns the number of older events that are forgotten for it.
     pub(super) fn keep(&mut self, notice: &Notice, bytes: usize, ranks: BTreeSet<Rank>) -> usize {
         if ranks.is_empty() {
             return 0;

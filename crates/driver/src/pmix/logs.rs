@@ -13,7 +13,7 @@ const LONGEST: usize = 64 * 1024;
 /// Ways of output that are refused: `--output` of the job decides about tags and dates.
 const NOT_OFFERED: [&CStr; 3] = [sys::PMIX_LOG_TAG_OUTPUT, sys::PMIX_LOG_TIMESTAMP_OUTPUT, sys::PMIX_LOG_XML_OUTPUT];
 
-/// What is logged.
+/// A call in our terms.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Logged {
     /// The texts, each a whole line at least.

@@ -67,7 +67,7 @@ const OF_BOTH: [&CStr; 16] = [
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 40] = [
+const OF_JOB: [&CStr; 31] = [
     sys::PMIX_NOTIFY_COMPLETION,
     sys::PMIX_NOTIFY_JOB_EVENTS,
     sys::PMIX_NOTIFY_PROC_TERMINATION,
@@ -99,15 +99,6 @@ const OF_JOB: [&CStr; 40] = [
     sys::PMIX_FWD_STDIN,
     sys::PMIX_FWD_STDOUT,
     sys::PMIX_FWD_STDERR,
-    sys::PMIX_REQUESTOR_IS_TOOL,
-    sys::PMIX_REQUESTOR_IS_CLIENT,
-    sys::PMIX_PARENT_ID,
-    sys::PMIX_USERID,
-    sys::PMIX_GRPID,
-    sys::PMIX_CMD_LINE,
-    sys::PMIX_SPAWN_TOOL,
-    sys::PMIX_NSPACE,
-    sys::PMIX_RANK,
 ];
 
 /// Keys of an app alone.
@@ -128,8 +119,7 @@ const OF_THE_CALLER: [&CStr; 9] = [
 
 /// Returns the keys of spawn requests that have an effect.
 pub(super) fn supported() -> impl Iterator<Item = &'static CStr> {
-    let asks = |key: &&CStr| !OF_THE_CALLER.contains(key) && *key != sys::PMIX_HOSTFILE;
-    OF_JOB.into_iter().chain(OF_BOTH).chain(OF_APP).filter(asks)
+    OF_JOB.into_iter().chain(OF_BOTH).chain(OF_APP).filter(|key| *key != sys::PMIX_HOSTFILE)
 }
 
 /// Translates a spawn with required keys: an unknown one of these is an error.
@@ -142,7 +132,8 @@ pub(super) fn wish(info: &[Info], required: &[String], apps: &[App], dir: &str) 
         keys.iter().find(|key| !is_known(key)).cloned()
     };
     let of_apps = || apps.iter().find_map(|app| unknown(&app.required, &OF_APP));
-    match unknown(required, &OF_JOB).or_else(of_apps) {
+    let of_job: Vec<&CStr> = OF_JOB.into_iter().chain(OF_THE_CALLER).collect();
+    match unknown(required, &of_job).or_else(of_apps) {
         Some(key) => Err(Refused::Required(key)),
         None => submission(info, apps, dir),
     }

@@ -133,7 +133,7 @@ impl OwnSession {
         self.ends.extend(until.map(|until| (session, until)));
         let nth = self.reservations;
         self.reservations += 1;
-        // A node that was lost before the answer belongs to no session any more.
+        // A node that was lost before the answer belongs to no session any more. The head's own node, n0, stays.
         let is_there = |node: &&String| **node == "n0" || self.names.values().any(|name| name == *node);
         let reserved: Vec<String> =
             resize.nodes.iter().filter(is_there).filter(|_| grow.terms.reserve).cloned().collect();

@@ -162,7 +162,7 @@ fn draw_lists(frame: &mut Frame<'_>, state: &State, seen: &Seen, area: Rect, col
 /// A list of jobs or nodes.
 struct Table {
     name: &'static str,
-    /// How many there are, with those that the filter hides.
+    /// Their number, with those that the filter hides.
     all: usize,
     /// The order in words.
     order: &'static str,

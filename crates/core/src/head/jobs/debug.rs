@@ -140,7 +140,7 @@ impl Head {
         Ok(())
     }
 
-    /// Where the processes of a job wait, and how they go on.
+    /// The message about the processes of a job that wait: their places, and the way to let them go on.
     fn where_to_attach(&self, job: &Job) -> String {
         let at = job.spec.stop.as_ref().map_or("", |stop| stop.at.words());
         let mut text = format!("The processes of job {} wait for a debugger {at}.", job.id);

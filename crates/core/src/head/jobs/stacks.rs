@@ -21,7 +21,7 @@ const MOST_OF_DAEMON: usize = 1 << 20;
 /// The usual time for the stacks (seconds, `prte_timeout_for_stack_trace`).
 const USUAL_LIMIT_S: u32 = 30;
 
-/// What is still to come of the stacks of a job and of the jobs that it has spawned.
+/// The wait for the stacks of a job and of the jobs that it has spawned.
 #[derive(Debug)]
 pub(super) struct Gathering {
     /// Daemons that have not taken all stacks of their processes of a job.

@@ -77,7 +77,7 @@ impl Head {
     }
 }
 
-/// Who gives an order, in words.
+/// The giver of an order, in words.
 fn asker(by: Option<ProcId>) -> String {
     by.map_or("a tool".to_owned(), |by| format!("rank {} of job {}", by.rank, by.job))
 }

@@ -19,7 +19,7 @@ const MOST_MEMBERS: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Sets(BTreeMap<String, Known>);
 
-/// What the head knows of a process set.
+/// The head's record of a process set.
 #[derive(Debug)]
 enum Known {
     /// A job that is not launched yet brings it along.
