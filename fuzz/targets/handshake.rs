@@ -1,4 +1,4 @@
-//! What arrives before a peer is known to be one of ours: launch tickets, preambles, hellos.
+//! Bytes that arrive before a peer is known to be one of ours: launch tickets, preambles, hellos.
 #![no_main]
 
 use ferrite_wire::{Hello, PREAMBLE_LEN, Ticket, check_preamble};

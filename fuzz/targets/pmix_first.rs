@@ -1,4 +1,4 @@
-//! What a stranger sends to the PMIx port is judged without a panic, and every beginning of a whole message asks for
+//! A stranger's bytes at the PMIx port are judged without a panic, and every beginning of a whole message asks for
 //! more, never for less.
 #![no_main]
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "status.h"
+
 static void happened(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
                      pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
 {
@@ -25,7 +27,7 @@ int main(int argc, char **argv)
     pmix_proc_t me;
     pmix_status_t status = PMIx_tool_init(&me, NULL, 0);
     if (status != PMIX_SUCCESS) {
-        printf("unserved %s\n", PMIx_Error_string(status));
+        printf("unserved %s\n", name_of(status));
         return 2;
     }
     printf("named %s\n", me.nspace);

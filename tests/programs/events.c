@@ -1,6 +1,6 @@
 /* Failures as events: `events FAULT` runs until the fault of its highest rank, which all others tell of and survive.
    FAULT: `exit` (code 3), `signal` (KILL), `sync` (exit 0 without finalize), `abort` (of itself alone, code 5), or
-   `none`: it waits to be ended from outside. `events FAULT N` waits for the failures of N processes. `events late` was
+   `none`: it waits to be ended from outside. `events FAULT N` waits for N events. `events late` was
    started after the fault: it waits to hear of it, and meets nobody. */
 
 #include <pmix.h>

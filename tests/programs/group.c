@@ -8,6 +8,7 @@
    notified      the highest rank dies after the group is made; the others hear of it
    invite        rank 0 invites the others, who accept, except the highest, which declines; the library of rank 0
                  keeps their answers to itself
+   together      rank 0 invites ranks 2 and 3, who accept; the three meet in a fence of the group's name and end it
    twice         all ranks make a group of a name that is taken */
 
 #include <pmix.h>
@@ -21,7 +22,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int done_count, is_registered, failed_member = -1, invited;
+static int done_count, is_registered, failed_member = -1, invited, complete;
 static pmix_proc_t me, leader;
 static unsigned size;
 
@@ -64,6 +65,8 @@ static void event(size_t id, pmix_status_t status, const pmix_proc_t *source, pm
         leader = *source;
         bump(&invited);
     }
+    if (status == PMIX_GROUP_CONSTRUCT_COMPLETE)
+        bump(&complete);
     if (done)
         done(PMIX_SUCCESS, NULL, 0, NULL, NULL, data);
 }
@@ -191,6 +194,33 @@ static void invite(void)
     meet();
 }
 
+static void together(void)
+{
+    pmix_proc_t procs[3], group;
+    pmix_status_t codes[] = {PMIX_GROUP_INVITED, PMIX_GROUP_CONSTRUCT_COMPLETE};
+    for (unsigned i = 0; i < 3; i++)
+        PMIX_LOAD_PROCID(&procs[i], me.nspace, i ? i + 1 : 0);
+    PMIX_LOAD_PROCID(&group, "t", PMIX_RANK_WILDCARD);
+    listen_for(codes, 2);
+    meet();
+    if (me.rank == 0) {
+        pmix_info_t *results = NULL;
+        size_t nresults = 0;
+        check("invite", PMIx_Group_invite("t", procs, 3, NULL, 0, &results, &nresults));
+    } else if (me.rank > 1) {
+        await(&invited, 1);
+        check("join", PMIx_Group_join_nb("t", &leader, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL));
+        await(&complete, 1);
+    }
+    if (me.rank != 1) {
+        check("fence of the group", PMIx_Fence(&group, 1, NULL, 0));
+        printf("%u has met the others\n", me.rank);
+        check("destruct", PMIx_Group_destruct("t", NULL, 0));
+    }
+    fflush(stdout);
+    meet();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -234,7 +264,9 @@ int main(int argc, char **argv)
             raise(SIGKILL);
         await(&done_count, 1);
         printf("%u hears of %d\n", me.rank, failed_member);
-    } else if (!strcmp(what, "invite"))
+    } else if (!strcmp(what, "together"))
+        together();
+    else if (!strcmp(what, "invite"))
         invite();
     else if (!strcmp(what, "twice")) {
         check("construct", make("w", 0, 1, NULL, 0, &number));

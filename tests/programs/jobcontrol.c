@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "status.h"
+
 static pmix_proc_t me;
 
 static void check(const char *what, pmix_status_t got)
@@ -65,7 +67,7 @@ static void order(char *word)
         PMIX_INFO_LOAD(&directives[0], PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
     }
     pmix_status_t status = PMIx_Job_control(count ? procs : NULL, count, directives, ndirectives, &results, &nresults);
-    printf("%s\n", PMIx_Error_string(status));
+    printf("%s\n", name_of(status));
     fflush(stdout);
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "status.h"
+
 static pmix_proc_t me;
 
 static void check(const char *what, pmix_status_t got)
@@ -43,7 +45,7 @@ static void show(const char *level, const pmix_proc_t *who, const char *key)
     PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
     pmix_status_t status = PMIx_Get(who, key, &limit, 1, &value);
     printf("%s %s ", level, key);
-    if (status != PMIX_SUCCESS) printf("%s\n", PMIx_Error_string(status));
+    if (status != PMIX_SUCCESS) printf("%s\n", name_of(status));
     else if (value->type == PMIX_STRING) printf("%s\n", value->data.string);
     else if (value->type == PMIX_UINT16) printf("%u\n", value->data.uint16);
     else if (value->type == PMIX_UINT32) printf("%u\n", value->data.uint32);

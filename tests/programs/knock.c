@@ -111,6 +111,9 @@ int main(int argc, char **argv)
     const char *mode = argv[2];
     if (strcmp(mode, "tool") == 0 && argc == 4) {
         compose(3, strtoul(argv[3], NULL, 10), "", 0);
+        /* Its attributes, in place of the last byte: libpmix 5.0 insists on them. One, a boolean. */
+        length--;
+        put("\002\001\002\016k.bool\0\0\001\001", 14);
         seal(length - 16);
         puts(say(port, length) ? "answered" : "turned away");
     } else if (strcmp(mode, "client") == 0 && argc == 6) {

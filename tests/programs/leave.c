@@ -54,7 +54,8 @@ int main(int argc, char **argv)
     app.maxprocs = 1;
     app.info = napp ? of_app : NULL;
     app.ninfo = napp;
-    pmix_status_t status = PMIx_Spawn(of_job, njob, &app, 1, nspace);
+    /* libpmix 5.0.7 refuses a list without infos. */
+    pmix_status_t status = PMIx_Spawn(njob ? of_job : NULL, njob, &app, 1, nspace);
     if (status != PMIX_SUCCESS) {
         fprintf(stderr, "spawn: %d (%s)\n", status, PMIx_Error_string(status));
         return 98;

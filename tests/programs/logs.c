@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "status.h"
+
 static pmix_proc_t me;
 
 static const char *key_of(const char *channel)
@@ -44,7 +46,7 @@ int main(int argc, char **argv)
             PMIX_INFO_LOAD(&data[count], key_of(channel), text, PMIX_STRING);
             count++;
         }
-        printf("%s %s\n", argv[n], PMIx_Error_string(PMIx_Log(data, count, ndirectives ? directives : NULL, ndirectives)));
+        printf("%s %s\n", argv[n], name_of(PMIx_Log(data, count, ndirectives ? directives : NULL, ndirectives)));
         fflush(stdout);
     }
     return PMIx_Finalize(NULL, 0);

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "status.h"
+
 #define MOST 64
 #define DEFINE_PSET "pmix.jctrl.defpset"
 
@@ -102,8 +104,11 @@ static void get(void)
 {
     pmix_value_t *value;
     pmix_status_t status = PMIx_Get(&me, PMIX_PSET_NAMES, NULL, 0, &value);
+    /* Of no set: 4.2 says that it is not found, 5.0 gives an empty list. */
+    bool is_none = status == PMIX_ERR_NOT_FOUND || (status == PMIX_SUCCESS && value->data.darray->size == 0);
     printf("%u get", me.rank);
-    if (status != PMIX_SUCCESS) printf(" %s", PMIx_Error_string(status));
+    if (is_none) printf(" none");
+    else if (status != PMIX_SUCCESS) printf(" %s", name_of(status));
     else
         for (size_t n = 0; n < value->data.darray->size; n++) printf(" %s", ((char **)value->data.darray->array)[n]);
     printf("\n");
@@ -125,7 +130,7 @@ static void ask(const char *title, const char *key, const char *other, const cha
     }
     pmix_status_t status = PMIx_Query_info(&query, 1, &results, &count);
     printf("%u %s", me.rank, title);
-    if (status != PMIX_SUCCESS) printf(" %s", PMIx_Error_string(status));
+    if (status != PMIX_SUCCESS) printf(" %s", name_of(status));
     for (size_t n = 0; n < count; n++) {
         pmix_value_t *value = &results[n].value;
         if (value->type == PMIX_STRING) printf(" %s", value->data.string);
@@ -151,7 +156,7 @@ static void define(const char *set, char *ranks)
     }
     PMIX_INFO_LOAD(&directive, DEFINE_PSET, set, PMIX_STRING);
     pmix_status_t status = PMIx_Job_control(count ? procs : NULL, count, &directive, 1, &results, &nresults);
-    printf("%u define %s\n", me.rank, PMIx_Error_string(status));
+    printf("%u define %s\n", me.rank, name_of(status));
 }
 
 static void spawn(const char *program, const char *set)
@@ -168,7 +173,7 @@ static void spawn(const char *program, const char *set)
     app.ninfo = 1;
     PMIX_INFO_LOAD(&app.info[0], PMIX_PSET_NAME, set, PMIX_STRING);
     pmix_status_t status = PMIx_Spawn(NULL, 0, &app, 1, nspace);
-    printf("%u spawn %s\n", me.rank, PMIx_Error_string(status));
+    printf("%u spawn %s\n", me.rank, name_of(status));
 }
 
 int main(int argc, char **argv)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "status.h"
+
 static pmix_proc_t me;
 
 static void check(const char *what, pmix_status_t got)
@@ -37,7 +39,7 @@ static void show(const pmix_value_t *value)
     if (value->type == PMIX_STRING) printf("%s", value->data.string);
     else if (value->type == PMIX_SIZE) printf("%zu", value->data.size);
     else if (value->type == PMIX_UINT32) printf("%u", value->data.uint32);
-    else if (value->type == PMIX_STATUS) printf("%s", PMIx_Error_string(value->data.status));
+    else if (value->type == PMIX_STATUS) printf("%s", name_of(value->data.status));
     else if (value->type == PMIX_PROC_STATE) printf("state %u", value->data.state);
     else if (value->type == PMIX_FLOAT) printf("%s", value->data.fval > 0 ? "some" : "none");
     else if (value->type == PMIX_PID) printf("%s", value->data.pid > 0 ? "a pid" : "no pid");
@@ -88,7 +90,7 @@ static void ask(const char *level, const char *key, const char *other, const cha
     query.nqual = n;
     pmix_status_t status = PMIx_Query_info(&query, 1, &results, &count);
     printf("%s %s ", level, key);
-    if (status != PMIX_SUCCESS) printf("%s", PMIx_Error_string(status));
+    if (status != PMIX_SUCCESS) printf("%s", name_of(status));
     for (n = 0; n < count; n++) show(&results[n].value);
     printf("\n");
 }

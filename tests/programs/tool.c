@@ -1,11 +1,12 @@
-/* A tool of PMIx: runs `tool NP PROGRAM ARGS...` in the DVM that it finds, shows its output, and exits with its exit
-   code; with 97 when it loses its server. */
+/* A tool of PMIx: runs `tool [AT] NP PROGRAM ARGS...` in the DVM that it finds, shows its output, and exits with its
+   exit code; with 97 when it loses its server. AT names the server: `pid=N`, `nspace=NAME` or `uri=URI`. */
 
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,12 +64,32 @@ static void check(const char *what, pmix_status_t status)
     }
 }
 
+/* The attribute for a word that names a server; false for any other word. */
+static bool names_server(const char *word, pmix_info_t *info)
+{
+    const char *value = strchr(word, '=');
+    if (!value)
+        return false;
+    pid_t pid = atoi(value + 1);
+    if (!strncmp(word, "pid=", 4))
+        PMIX_INFO_LOAD(info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+    else if (!strncmp(word, "nspace=", 7))
+        PMIX_INFO_LOAD(info, PMIX_SERVER_NSPACE, value + 1, PMIX_STRING);
+    else
+        PMIX_INFO_LOAD(info, PMIX_SERVER_URI, value + 1, PMIX_STRING);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     pmix_proc_t me;
+    pmix_info_t server;
+    bool is_named = argc > 1 && names_server(argv[1], &server);
+    argc -= is_named;
+    argv += is_named;
     if (argc < 3)
         return 98;
-    check("init", PMIx_tool_init(&me, NULL, 0));
+    check("init", PMIx_tool_init(&me, is_named ? &server : NULL, is_named));
     pmix_status_t code = PMIX_EVENT_JOB_END;
     PMIx_Register_event_handler(&code, 1, NULL, 0, job_end, registered, NULL);
     wait_until(&is_registered);

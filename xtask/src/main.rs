@@ -9,6 +9,8 @@ mod demo;
 mod fuzz;
 mod listed;
 mod man;
+mod peers;
+mod pmix_programs;
 mod programs;
 mod purity;
 mod runner;
@@ -44,13 +46,15 @@ cargo xtask COMMAND
   tidy        the lists of ARCHITECTURE and CONTRIBUTING, the width of comments and Markdown, what git keeps
   fuzz        the parsers with made-up input, 20 s each ([TARGET...] --seconds N --keep: new inputs that reach further)
   supply      licences, sources, bans and known faults of what we depend on (update DIR: from a copy of the RustSec database)
-  scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
+  scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build; --in SUITE: in a root
+              of another Debian)
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
   bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
               repair: of the tree (--runs N --write)
+  pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
-  setup       install what is missing (--check: only say what)
+  setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)
 ";
 
 fn main() -> ExitCode {
@@ -96,6 +100,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "supply" => supply::main(args)?,
         "fuzz" => fuzz::main(args)?,
         "bench" => bench::main(args)?,
+        "pmix-programs" => pmix_programs::main(args)?,
         "_agentd" => bench::agentd_main(args)?,
         "_head" => testbed::head_main(args)?,
         "_node" => testbed::node_main(args)?,

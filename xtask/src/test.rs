@@ -125,7 +125,7 @@ fn show(stream: impl BufRead, count: &Mutex<&mut Count>) {
 /// size.
 fn simulation(quick: bool) -> Result<()> {
     announce("simulation");
-    // What a push is to have played, on a slow machine too.
+    // The least that a push plays, on a slow machine too.
     let (seconds, least) = if quick { ("10", "0") } else { ("120", "12000") };
     let code = sim::main(&["--seconds", seconds, "--at-least", least, "--all"].map(str::to_owned))?;
     ensure!(code == 0, "the simulator ended with {code}");

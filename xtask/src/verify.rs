@@ -16,10 +16,10 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     purity::check()?;
     announce("specification");
     spec::check()?;
+    // Building needs the libraries that setup brings, and the check of man pages needs mandoc.
+    setup::ensure_installed(Need::Slurm)?;
     announce("lists, widths of text, and tracked files");
     tidy()?;
-    // Building needs the libraries that setup brings.
-    setup::ensure_installed(Need::Slurm)?;
     let lints = ["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     step("lints", cargo().args(lints))?;
     announce("licences, sources, bans and known faults of dependencies");

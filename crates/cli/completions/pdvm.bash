@@ -372,7 +372,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__job)
-            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -514,7 +514,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__kill)
-            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -727,7 +727,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__release)
-            opts="-h --ranks --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --ranks --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -880,7 +880,7 @@ _pdvm() {
             fi
             case "${prev}" in
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --alloc-id)
@@ -967,11 +967,11 @@ _pdvm() {
                     return 0
                     ;;
                 --host)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --req-id)
@@ -1129,7 +1129,7 @@ _pdvm() {
             fi
             case "${prev}" in
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --alloc-id)
@@ -1212,7 +1212,7 @@ _pdvm() {
             fi
             case "${prev}" in
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --alloc-id)
@@ -1295,7 +1295,7 @@ _pdvm() {
             fi
             case "${prev}" in
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --alloc-id)
@@ -1378,7 +1378,7 @@ _pdvm() {
             fi
             case "${prev}" in
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --alloc-id)
@@ -1461,7 +1461,7 @@ _pdvm() {
             fi
             case "${prev}" in
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --alloc-id)
@@ -1544,11 +1544,11 @@ _pdvm() {
             fi
             case "${prev}" in
                 --host)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --nodes)
@@ -1628,7 +1628,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__signal)
-            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1845,7 +1845,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__trace)
-            opts="-h --chrome --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --chrome --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -157,7 +157,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-first -
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes to remove' -r -f -a "(__fish_print_hostnames)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes to remove' -r -f -a "(pdvm --candidates hosts (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l nodes -d 'Remove this number of nodes: idle ones first, and of those the latest; reserved nodes stay' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l alloc-id -d 'Remove nodes of this allocation; alone: all of them' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l req-id -d 'A name for the request, which the answer repeats' -r
@@ -205,7 +205,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l alloc-id -d 'An existing allocation whose nodes it shares; with --host: the id of the new allocation' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -s H -l host -d 'Nodes of the allocation, or nodes to add for this session' -r -f -a "(__fish_print_hostnames)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -s H -l host -d 'Nodes of the allocation, or nodes to add for this session' -r -f -a "(pdvm --candidates hosts (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l req-id -d 'A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host: the name of an existing allocation' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l time-limit -d 'End it after this time' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l warn -d 'Warn its jobs this long before its end' -r
@@ -221,7 +221,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from instantiate" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -235,7 +235,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -249,7 +249,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -263,7 +263,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -277,7 +277,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -291,7 +291,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -s h -l help -d 'Print help'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l alloc-refid -d 'The session whose request has this name (pdvm grow --req-id)' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -352,3 +352,8 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l system-server-firs
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand release" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"

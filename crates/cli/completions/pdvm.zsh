@@ -2,6 +2,13 @@
 
 autoload -U is-at-least
 
+(( $+functions[_ferrite_values] )) ||
+_ferrite_values() {
+    local -a values
+    values=(${(f)"$(pdvm --candidates $@[-1] "$PREFIX" ${(Q)words[1,CURRENT-1]} 2>/dev/null)"})
+    compadd -a values
+}
+
 _pdvm() {
     typeset -A opt_args
     typeset -a _arguments_options
@@ -15,9 +22,9 @@ _pdvm() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -40,9 +47,9 @@ _pdvm() {
         case $line[1] in
             (status)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -56,9 +63,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (nodes)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -72,9 +79,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (jobs)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -88,9 +95,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (job)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -100,14 +107,14 @@ _arguments "${_arguments_options[@]}" : \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 && ret=0
 ;;
 (kill)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -117,15 +124,15 @@ _arguments "${_arguments_options[@]}" : \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 && ret=0
 ;;
 (release)
 _arguments "${_arguments_options[@]}" : \
 '--ranks=[Only these processes\: 0,2,5-7]:RANKS:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -135,14 +142,14 @@ _arguments "${_arguments_options[@]}" : \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 && ret=0
 ;;
 (signal)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -152,14 +159,14 @@ _arguments "${_arguments_options[@]}" : \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 ':signal -- Name (USR1, SIGUSR1) or number:_default' \
 && ret=0
 ;;
 (grow)
 _arguments "${_arguments_options[@]}" : \
-'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_hosts' \
-'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_hosts' \
+'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[\:SLOTS],...:_hosts' \
+'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[\:SLOTS],...:_hosts' \
 '--hostfile=[File of hosts to add, one a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_files' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_files' \
 '--nodes=[Add this number of nodes of the allocation that have no daemon. In a job of Slurm, missing nodes are requested from Slurm]:N:_default' \
@@ -170,9 +177,9 @@ _arguments "${_arguments_options[@]}" : \
 '--time-limit=[End the session this long after its nodes have come\: its jobs are ended, and the nodes that it has brought leave. With --alloc-id the limit of that session becomes this much later. Nodes of Slurm are requested for this time]:SECONDS:_default' \
 '--warn=[Warn its jobs this long before its end]:SECONDS:_default' \
 '--inherit=[For a session that a process requests\: what happens when the job of the process ends. default\: the nodes stay, for everybody; none\: the session ends and its nodes leave; child, child-default\: as none and default, after the jobs that it has spawned have ended too]:HOW:(default none child child-default)' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -190,14 +197,14 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (shrink)
 _arguments "${_arguments_options[@]}" : \
-'*-H+[Nodes to remove]:HOST,...:_hosts' \
-'*--host=[Nodes to remove]:HOST,...:_hosts' \
+'*-H+[Nodes to remove]:HOST,...:_ferrite_values hosts' \
+'*--host=[Nodes to remove]:HOST,...:_ferrite_values hosts' \
 '--nodes=[Remove this number of nodes\: idle ones first, and of those the latest; reserved nodes stay]:N:_default' \
 '--alloc-id=[Remove nodes of this allocation; alone\: all of them]:ID:_default' \
 '--req-id=[A name for the request, which the answer repeats]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -213,9 +220,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (session)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -237,9 +244,9 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -254,14 +261,14 @@ _arguments "${_arguments_options[@]}" : \
 (instantiate)
 _arguments "${_arguments_options[@]}" : \
 '--alloc-id=[An existing allocation whose nodes it shares; with --host\: the id of the new allocation]:ID:_default' \
-'*-H+[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_hosts' \
-'*--host=[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_hosts' \
+'*-H+[Nodes of the allocation, or nodes to add for this session]:HOST[\:SLOTS],...:_ferrite_values hosts' \
+'*--host=[Nodes of the allocation, or nodes to add for this session]:HOST[\:SLOTS],...:_ferrite_values hosts' \
 '--req-id=[A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host\: the name of an existing allocation]:NAME:_default' \
 '--time-limit=[End it after this time]:SECONDS:_default' \
 '--warn=[Warn its jobs this long before its end]:SECONDS:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -277,12 +284,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (pause)
 _arguments "${_arguments_options[@]}" : \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -296,12 +303,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (resume)
 _arguments "${_arguments_options[@]}" : \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -315,12 +322,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (signal)
 _arguments "${_arguments_options[@]}" : \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -335,12 +342,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (extend)
 _arguments "${_arguments_options[@]}" : \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -355,12 +362,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (separate)
 _arguments "${_arguments_options[@]}" : \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -374,12 +381,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (terminate)
 _arguments "${_arguments_options[@]}" : \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -397,9 +404,9 @@ esac
 ;;
 (events)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -416,9 +423,9 @@ _arguments "${_arguments_options[@]}" : \
 (top)
 _arguments "${_arguments_options[@]}" : \
 '--interval=[Time between two refreshes]:SECONDS:_default' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -433,9 +440,9 @@ _arguments "${_arguments_options[@]}" : \
 (trace)
 _arguments "${_arguments_options[@]}" : \
 '(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
@@ -445,14 +452,14 @@ _arguments "${_arguments_options[@]}" : \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 && ret=0
 ;;
 (metrics)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \

@@ -23,18 +23,18 @@ _prte() {
 
     case "${cmd}" in
         prte)
-            opts="-H -x -v -q -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --pmixmca --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --verbose --quiet --show-progress --personality --help --version"
+            opts="-H -x -v -q -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --pmixmca --map-by --rank-by --bind-to --output --display --runtime-options --timeout --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --verbose --quiet --show-progress --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --host)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --hostfile)
@@ -117,8 +117,36 @@ _prte() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --prtemca)
+                --map-by)
+                    COMPREPLY=($(compgen -W "slot node core hwthread l1cache l2cache l3cache numa package seq ppr:1:node slot:PE=2 slot:OVERSUBSCRIBE slot:NOOVERSUBSCRIBE slot:NOLOCAL core:SPAN core:HWTCPUS" -- "${cur}"))
+                    return 0
+                    ;;
+                --rank-by)
+                    COMPREPLY=($(compgen -W "slot node fill span" -- "${cur}"))
+                    return 0
+                    ;;
+                --bind-to)
+                    COMPREPLY=($(compgen -W "none core hwthread l1cache l2cache l3cache numa package core:overload-allowed core:if-supported core:REPORT" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "tag timestamp xml rank merge raw file= dir=" -- "${cur}"))
+                    return 0
+                    ;;
+                --display)
+                    COMPREPLY=($(compgen -W "map map-devel allocation bind topo cpus map:parseable svg= html=" -- "${cur}"))
+                    return 0
+                    ;;
+                --runtime-options)
+                    COMPREPLY=($(compgen -W "donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment" -- "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prtemca)
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates parameters "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --launch-agent)

@@ -42,7 +42,7 @@ _prte_info() {
                     return 0
                     ;;
                 --prtemca)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates parameters "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --personality)

@@ -2,6 +2,13 @@
 
 autoload -U is-at-least
 
+(( $+functions[_ferrite_values] )) ||
+_ferrite_values() {
+    local -a values
+    values=(${(f)"$(pdvm --candidates $@[-1] "$PREFIX" ${(Q)words[1,CURRENT-1]} 2>/dev/null)"})
+    compadd -a values
+}
+
 _prte_info() {
     typeset -A opt_args
     typeset -a _arguments_options
@@ -17,8 +24,8 @@ _prte_info() {
     _arguments "${_arguments_options[@]}" : \
 '*--param=[Show the parameters of a type (plm), or of a type and a name (plm ssh, or plm\:ssh); or one parameter by its name; \`all\` is all of them]:TYPE:_default' \
 '--path=[Show a path\: prefix, bindir, libdir, incdir, mandir, pkglibdir, sysconfdir, or all]:WHICH:_default' \
-'--show-version=[Show a version, or a part of it\: prte, or prte\:full, prte\:major, prte\:minor, prte\:release]:WHAT[:PART]:_default' \
-'*--prtemca=[Set a parameter, to see what becomes of it]:KEY:_default:KEY:_default' \
+'--show-version=[Show a version, or a part of it\: prte, or prte\:full, prte\:major, prte\:minor, prte\:release]:WHAT[\:PART]:_default' \
+'*--prtemca=[Set a parameter, to see what becomes of it]:KEY:_ferrite_values parameters:KEY:_ferrite_values parameters' \
 '--personality=[Show what holds under a personality\: prte or ompi]:NAME:(prte ompi)' \
 '-a[Show everything\: versions, paths, build, all parameters, and those of the field that are not used]' \
 '--all[Show everything\: versions, paths, build, all parameters, and those of the field that are not used]' \

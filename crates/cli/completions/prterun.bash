@@ -23,7 +23,7 @@ _prterun() {
 
     case "${cmd}" in
         prterun)
-            opts="-n -N -H -x -v -q -h -V --np --wdir --set-cwd-to-session-dir --path --app --exec-agent --app-prefix --app-pmix-prefix --no-app-prefix --pset --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --get-stack-traces --stop-on-exec --stop-in-init --stop-in-app --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --verbose --quiet --personality --default-hostfile --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --leave-session-attached --debug-daemons --no-ready-msg --dvm --alloc-id --alloc-refid --session-id --help --version"
+            opts="-n -N -s -H -x -v -q -h -V --np --wdir --set-cwd-to-session-dir --preload-binary --preload-files --path --app --exec-agent --app-prefix --app-pmix-prefix --no-app-prefix --pset --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --get-stack-traces --stop-on-exec --stop-in-init --stop-in-app --enable-recovery --continuous --max-restarts --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --verbose --quiet --personality --default-hostfile --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --leave-session-attached --debug-daemons --no-ready-msg --dvm --alloc-id --alloc-refid --session-id --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -45,6 +45,21 @@ _prterun() {
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --preload-files)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
                     fi
                     return 0
                     ;;
@@ -93,11 +108,11 @@ _prterun() {
                     return 0
                     ;;
                 --host)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates hosts "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --hostfile)
@@ -232,8 +247,12 @@ _prterun() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --max-restarts)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --runtime-options)
-                    COMPREPLY=($(compgen -W "donotlaunch recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment" -- "${cur}"))
                     return 0
                     ;;
                 --forward-signals)
@@ -241,7 +260,7 @@ _prterun() {
                     return 0
                     ;;
                 --prtemca)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates parameters "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --report-pid)
@@ -313,7 +332,7 @@ _prterun() {
                     return 0
                     ;;
                 --session-id)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "$(pdvm --candidates sessions "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)" -- "${cur}"))
                     return 0
                     ;;
                 --help)

@@ -1,13 +1,14 @@
 complete -c prterun -s n -l np -d 'Number of processes of this program; the default is one per slot, or what the mapping gives' -r
 complete -c prterun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
 complete -c prterun -l wdir -d 'Working directory of the processes' -r -f -a "(__fish_complete_directories)"
+complete -c prterun -l preload-files -d 'Files, directories and archives (.tar, .tar.gz, .tgz) that are copied to each node before the launch, separated by commas; each process finds them in a directory of its own, in which it starts' -r -F
 complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r -f -a "(__fish_complete_directories)"
 complete -c prterun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r -F
 complete -c prterun -l exec-agent -d 'Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it' -r -f -a "(__fish_complete_command)"
 complete -c prterun -l app-prefix -d 'Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR' -r -f -a "(__fish_complete_directories)"
 complete -c prterun -l app-pmix-prefix -d 'Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX' -r -f -a "(__fish_complete_directories)"
 complete -c prterun -l pset -d 'Name of a process set, unique in the DVM, that the processes of this program make up; it ends with the job' -r
-complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r -f -a "(__fish_print_hostnames)"
+complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r -f -a "(pdvm --candidates hosts (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r -F
 complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r -f -a "slot\t''
 node\t''
@@ -74,7 +75,10 @@ html=\t''"
 complete -c prterun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
 complete -c prterun -l stop-in-app -d 'Tell the processes to wait at a place of the program\'s own, perhaps that of this name, until a debugger or `pdvm release` lets them go on' -r
-complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r -f -a "donotlaunch\t''
+complete -c prterun -l max-restarts -d 'Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)' -r
+complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...' -r -f -a "donotlaunch\t''
+donotspawn\t''
+output-proctable\t''
 recoverable\t''
 continuous\t''
 error-nonzero-status\t''
@@ -83,7 +87,7 @@ notifyerrors\t''
 report-state-on-timeout\t''
 fwd-environment\t''"
 complete -c prterun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
-complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r
+complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r -f -a "(pdvm --candidates parameters (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prterun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r -F
 complete -c prterun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r -f -a "prte\t''
 ompi\t''"
@@ -95,16 +99,17 @@ complete -c prterun -l max-vm-size -d 'Start daemons on no more than this number
 complete -c prterun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prterun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
 complete -c prterun -l alloc-refid -d 'The allocation whose request has this name (pdvm grow --req-id)' -r
-complete -c prterun -l session-id -d 'The session with this number' -r
+complete -c prterun -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prterun -s h -l help -d 'Show this text, or the help on a topic' -r
 complete -c prterun -l set-cwd-to-session-dir -d 'Start each process in a directory of its own, which is removed with the job'
+complete -c prterun -s s -l preload-binary -d 'Copy the program to each node before the launch, and start the copy; each process then starts in a directory of its own'
 complete -c prterun -l no-app-prefix -d 'The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also: environment PMIX_APP_NO_PREFIX'
 complete -c prterun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prterun -l get-stack-traces -d 'With --timeout: show the stacks of all processes when it passes, before they are ended. Each node uses gdb, eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait'
 complete -c prterun -l stop-on-exec -d 'Stop every process before its program\'s first instruction, until a debugger or `pdvm release` lets it go on'
 complete -c prterun -l stop-in-init -d 'Stop every process in PMIx_Init (MPI_Init), until a debugger or `pdvm release` lets it go on'
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
-complete -c prterun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
+complete -c prterun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure (--runtime-options continuous)'
 complete -c prterun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
 complete -c prterun -s v -l verbose -d 'Report what is done: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)'
 complete -c prterun -s q -l quiet -d 'Print no warnings and no lines about progress; errors are printed all the same'

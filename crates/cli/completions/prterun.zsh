@@ -2,6 +2,13 @@
 
 autoload -U is-at-least
 
+(( $+functions[_ferrite_values] )) ||
+_ferrite_values() {
+    local -a values
+    values=(${(f)"$(pdvm --candidates $@[-1] "$PREFIX" ${(Q)words[1,CURRENT-1]} 2>/dev/null)"})
+    compadd -a values
+}
+
 _prterun() {
     typeset -A opt_args
     typeset -a _arguments_options
@@ -19,19 +26,20 @@ _prterun() {
 '--np=[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
 '-N+[Processes on every node (the same as --map-by ppr\:N\:node)]:N:_default' \
 '--wdir=[Working directory of the processes]:DIR:_files -/' \
+'*--preload-files=[Files, directories and archives (.tar, .tar.gz, .tgz) that are copied to each node before the launch, separated by commas; each process finds them in a directory of its own, in which it starts]:FILES:_files' \
 '--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_files -/' \
 '--app=[File with one program a line, each with its options in front, in the place of programs on the line]:FILE:_files' \
 '--exec-agent=[Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it]:COMMAND:_cmdstring' \
 '--app-prefix=[Directory where the program and its MPI library are installed on every node\: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR]:DIR:_files -/' \
 '--app-pmix-prefix=[Directory where the PMIx library of the program is installed on every node\: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also\: environment PMIX_APP_PREFIX]:DIR:_files -/' \
 '--pset=[Name of a process set, unique in the DVM, that the processes of this program make up; it ends with the job]:NAME:_default' \
-'*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_hosts' \
-'*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_hosts' \
+'*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[\:SLOTS],...:_ferrite_values hosts' \
+'*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[\:SLOTS],...:_ferrite_values hosts' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_files' \
-'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[:QUALIFIER]...:(slot node core hwthread l1cache l2cache l3cache numa package seq ppr\:1\:node slot\:PE=2 slot\:OVERSUBSCRIBE slot\:NOOVERSUBSCRIBE slot\:NOLOCAL core\:SPAN core\:HWTCPUS)' \
+'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[\:QUALIFIER]...:(slot node core hwthread l1cache l2cache l3cache numa package seq ppr\:1\:node slot\:PE=2 slot\:OVERSUBSCRIBE slot\:NOOVERSUBSCRIBE slot\:NOLOCAL core\:SPAN core\:HWTCPUS)' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:(slot node fill span)' \
-'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
-'*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[:SLOTS],...:_hosts' \
+'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[\:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
+'*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[\:SLOTS],...:_hosts' \
 '--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_files' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_files' \
 '*-x+[Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
@@ -49,9 +57,10 @@ _prterun() {
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
 '--stop-in-app=[Tell the processes to wait at a place of the program'\''s own, perhaps that of this name, until a debugger or \`pdvm release\` lets them go on]::BREAKPOINT:_default' \
-'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
+'--max-restarts=[Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)]:N:_default' \
+'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
-'*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
+'*--prtemca=[Set a parameter of the runtime]:KEY:_ferrite_values parameters:KEY:_ferrite_values parameters' \
 '--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (which is kept)]:-|+|FILE:_files' \
 '--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:(prte ompi)' \
 '--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_files' \
@@ -62,17 +71,19 @@ _prterun() {
 '--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The allocation whose request has this name (pdvm grow --req-id)]:NAME:_default' \
-'--session-id=[The session with this number]:N:_default' \
+'--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
 '*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
 '--set-cwd-to-session-dir[Start each process in a directory of its own, which is removed with the job]' \
+'-s[Copy the program to each node before the launch, and start the copy; each process then starts in a directory of its own]' \
+'--preload-binary[Copy the program to each node before the launch, and start the copy; each process then starts in a directory of its own]' \
 '--no-app-prefix[The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also\: environment PMIX_APP_NO_PREFIX]' \
 '--report-state-on-timeout[Show the state of every process when a time limit passes]' \
 '--get-stack-traces[With --timeout\: show the stacks of all processes when it passes, before they are ended. Each node uses gdb, eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait]' \
 '--stop-on-exec[Stop every process before its program'\''s first instruction, until a debugger or \`pdvm release\` lets it go on]' \
 '--stop-in-init[Stop every process in PMIx_Init (MPI_Init), until a debugger or \`pdvm release\` lets it go on]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
-'--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
+'--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
 '-v[Report what is done\: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)]' \
 '--verbose[Report what is done\: the DVM that is used, and each step of jobs (parameter state_base_verbose 1)]' \

@@ -1,13 +1,14 @@
 complete -c prun -s n -l np -d 'Number of processes of this program; the default is one per slot, or what the mapping gives' -r
 complete -c prun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
 complete -c prun -l wdir -d 'Working directory of the processes' -r -f -a "(__fish_complete_directories)"
+complete -c prun -l preload-files -d 'Files, directories and archives (.tar, .tar.gz, .tgz) that are copied to each node before the launch, separated by commas; each process finds them in a directory of its own, in which it starts' -r -F
 complete -c prun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r -f -a "(__fish_complete_directories)"
 complete -c prun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r -F
 complete -c prun -l exec-agent -d 'Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it' -r -f -a "(__fish_complete_command)"
 complete -c prun -l app-prefix -d 'Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR' -r -f -a "(__fish_complete_directories)"
 complete -c prun -l app-pmix-prefix -d 'Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX' -r -f -a "(__fish_complete_directories)"
 complete -c prun -l pset -d 'Name of a process set, unique in the DVM, that the processes of this program make up; it ends with the job' -r
-complete -c prun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r -f -a "(__fish_print_hostnames)"
+complete -c prun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r -f -a "(pdvm --candidates hosts (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r -F
 complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r -f -a "slot\t''
 node\t''
@@ -74,7 +75,10 @@ html=\t''"
 complete -c prun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
 complete -c prun -l stop-in-app -d 'Tell the processes to wait at a place of the program\'s own, perhaps that of this name, until a debugger or `pdvm release` lets them go on' -r
-complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r -f -a "donotlaunch\t''
+complete -c prun -l max-restarts -d 'Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)' -r
+complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...' -r -f -a "donotlaunch\t''
+donotspawn\t''
+output-proctable\t''
 recoverable\t''
 continuous\t''
 error-nonzero-status\t''
@@ -85,7 +89,7 @@ fwd-environment\t''"
 complete -c prun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
 complete -c prun -l alloc-refid -d 'The allocation whose request has this name (pdvm grow --req-id)' -r
-complete -c prun -l session-id -d 'The session with this number' -r
+complete -c prun -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prun -l batch -d 'Run one job for each line of a file, or of standard input' -r -F
 complete -c prun -l results -d 'Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error' -r -F
 complete -c prun -l retries -d 'Run a failed job again, up to this number of times' -r
@@ -97,19 +101,20 @@ complete -c prun -l pid -d 'The DVM with this process id, or the one whose proce
 complete -c prun -l namespace -d 'The DVM with this name or namespace' -r
 complete -c prun -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c prun -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
-complete -c prun -l prtemca -d 'Set a parameter of the runtime' -r
+complete -c prun -l prtemca -d 'Set a parameter of the runtime' -r -f -a "(pdvm --candidates parameters (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r -F
 complete -c prun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r -f -a "prte\t''
 ompi\t''"
 complete -c prun -s h -l help -d 'Show this text, or the help on a topic' -r
 complete -c prun -l set-cwd-to-session-dir -d 'Start each process in a directory of its own, which is removed with the job'
+complete -c prun -s s -l preload-binary -d 'Copy the program to each node before the launch, and start the copy; each process then starts in a directory of its own'
 complete -c prun -l no-app-prefix -d 'The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also: environment PMIX_APP_NO_PREFIX'
 complete -c prun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prun -l get-stack-traces -d 'With --timeout: show the stacks of all processes when it passes, before they are ended. Each node uses gdb, eu-stack, gstack or pstack, whichever it has. Parameter prte_timeout_for_stack_trace limits the wait'
 complete -c prun -l stop-on-exec -d 'Stop every process before its program\'s first instruction, until a debugger or `pdvm release` lets it go on'
 complete -c prun -l stop-in-init -d 'Stop every process in PMIx_Init (MPI_Init), until a debugger or `pdvm release` lets it go on'
 complete -c prun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
-complete -c prun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
+complete -c prun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure (--runtime-options continuous)'
 complete -c prun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
 complete -c prun -l detach -d 'Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped unless it goes to files (--output dir=D)'
 complete -c prun -l wait-for-slots -d 'Wait for slots when they are taken; without this option the job is refused'

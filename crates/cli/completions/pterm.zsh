@@ -15,9 +15,9 @@ _pterm() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_files' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
-'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \

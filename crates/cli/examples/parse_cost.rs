@@ -1,4 +1,4 @@
-//! What parsing costs: `cargo run --release -p ferrite-cli --example parse_cost`. Prints microseconds per line; no
+//! The cost of parsing: `cargo run --release -p ferrite-cli --example parse_cost`. Prints microseconds per line; no
 //! test, because times are not.
 
 use std::time::Instant;

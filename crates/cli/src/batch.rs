@@ -58,7 +58,12 @@ pub(crate) fn start(
         Ok(_) => Epoch::of(0),
         Err(error) => return command::refuse(name, &error.to_string(), error.next_step()),
     };
-    let setting = Setting { name, batch, setup, around };
+    let mut params = setup.params.clone();
+    match crate::prun::defaults_of(name, &mut connection) {
+        Ok(defaults) => defaults.iter().for_each(|(name, value)| params.set_default(name, value)),
+        Err(code) => return code,
+    }
+    let setting = Setting { name, batch, params: &params, around };
     match ClientLoop::new(connection, input, &heard(&setup.signals)) {
         Ok(client) => List::new(setting, parser, client, results, epoch, total).run(),
         Err(error) => {

@@ -1,6 +1,6 @@
-//! The files of `--display map:svg=FILE` and `html=FILE`. The head draws a picture when it maps the job; the command
-//! that asked for it writes the file. A file that cannot be written is an error before the job begins. A file is
-//! written whole or not at all.
+//! The files of `--display map:svg=FILE`, `html=FILE` and `--rtos output-proctable=FILE`. The head draws a picture when
+//! it maps the job, and lists the processes when all have started; the command that asked for it writes the file. A
+//! file that cannot be written is an error before the job begins. A file is written whole or not at all.
 
 use std::fs;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ impl Pictures {
     /// # Errors
     /// The first file that cannot be written.
     pub(crate) fn new(files: Vec<Picture>) -> Result<Pictures, String> {
-        files.iter().try_for_each(|(_, file)| check(file).map_err(|error| complaint(file, &error)))?;
+        files.iter().try_for_each(|(of, file)| check(file).map_err(|error| complaint(*of, file, &error)))?;
         Ok(Pictures { files, pieces: Vec::new() })
     }
 
@@ -48,7 +48,7 @@ impl Pictures {
 
     fn write(&self, format: PictureFormat, whole: &[u8]) -> Result<(), String> {
         let files = self.files.iter().filter(|(of, _)| *of == format).map(|(_, file)| file);
-        files.into_iter().try_for_each(|file| write(file, whole).map_err(|error| complaint(file, &error)))
+        files.into_iter().try_for_each(|file| write(file, whole).map_err(|error| complaint(format, file, &error)))
     }
 }
 
@@ -58,8 +58,12 @@ impl KeepPicture for Pictures {
     }
 }
 
-fn complaint(file: &Path, error: &io::Error) -> String {
-    format!("--display: cannot write the picture {}: {error}", file.display())
+fn complaint(format: PictureFormat, file: &Path, error: &io::Error) -> String {
+    let what = match format {
+        PictureFormat::Svg | PictureFormat::Html => "--display: cannot write the picture",
+        PictureFormat::Processes => "--runtime-options output-proctable: cannot write the table of processes",
+    };
+    format!("{what} {}: {error}", file.display())
 }
 
 /// True for a file that cannot be replaced by another, such as a pipe or a terminal.

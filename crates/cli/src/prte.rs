@@ -72,6 +72,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
             set_sid: run.set_sid,
             system_server: run.system_server,
             batch: batch_job(|name| around.environment.get(name).cloned()),
+            ..Serve::default()
         }),
         forward_signals: setup.signals,
     })

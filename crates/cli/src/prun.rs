@@ -4,14 +4,14 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
+use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source, read_piece};
 use ferrite_types::{JobId, PictureFormat, Signal, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
 
 use crate::args::{Connect, Parsed, Run, Tool};
 use crate::command::{self, REFUSED, as_text, print};
-use crate::interrupts::{PATIENCE, SIGHUP, SIGINT, SIGTERM, heard};
+use crate::interrupts::{PATIENCE, heard};
 use crate::machine::{self, Surroundings};
 use crate::pictures::{self, Pictures};
 use crate::setup::{self, ClientSetup};
@@ -37,7 +37,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 /// Runs a job, or a list of them, in a DVM that is running.
 pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 {
-    let setup = match setup::prepare_client(run, around) {
+    let asked = run.clone();
+    let setup = match setup::prepare_client(run, &[], around) {
         Ok(setup) => setup,
         Err(error) => return command::refuse(name, &error.to_string(), &error.next_step()),
     };
@@ -53,21 +54,45 @@ pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 
             find(name, &connect, setup.tmpdir_base.as_deref(), around)
         });
     }
+    // A file of the line that cannot be written is refused before the DVM is looked for.
+    if let Err(code) = pictures_of(name, &setup) {
+        return code;
+    }
+    let Some(mut connection) = find(name, &connect, setup.tmpdir_base.as_deref(), around) else { return REFUSED };
+    let setup = match defaults_of(name, &mut connection) {
+        Err(code) => return code,
+        Ok(defaults) if defaults.is_empty() => setup,
+        Ok(defaults) => match setup::prepare_client(asked, &defaults, around) {
+            Ok(setup) => setup,
+            Err(error) => return command::refuse(name, &error.to_string(), &error.next_step()),
+        },
+    };
+    match pictures_of(name, &setup) {
+        Ok(pictures) => run_one(name, connection, setup, pictures),
+        Err(code) => code,
+    }
+}
+
+/// Checks the files of pictures and tables; an exit code when they cannot be kept, after printing the error.
+fn pictures_of(name: &str, setup: &ClientSetup) -> Result<Pictures, i32> {
     if setup.run.detach && !setup.run.pictures.is_empty() {
         let what = "--display: with --detach nobody is left to write pictures into files";
-        return command::refuse(
-            name,
-            what,
-            "Remove one of them; prun --rtos donotlaunch draws the map without a launch.",
-        );
+        let next = "Remove one of them; prun --rtos donotlaunch draws the map without a launch.";
+        return Err(command::refuse(name, what, next));
     }
-    let pictures = match Pictures::new(setup.run.pictures.clone()) {
-        Ok(pictures) => pictures,
-        Err(complaint) => return command::refuse(name, &complaint, pictures::NEXT),
-    };
-    match find(name, &connect, setup.tmpdir_base.as_deref(), around) {
-        Some(connection) => run_one(name, connection, setup, pictures),
-        None => REFUSED,
+    Pictures::new(setup.run.pictures.clone()).map_err(|complaint| command::refuse(name, &complaint, pictures::NEXT))
+}
+
+/// Asks the DVM for its defaults for jobs; an exit code when that fails, after printing the error.
+pub(crate) fn defaults_of(name: &str, connection: &mut Connection) -> Result<Vec<(String, String)>, i32> {
+    match connection.ask(Request::Defaults) {
+        Ok(Reply::Defaults(defaults)) => Ok(defaults),
+        Ok(Reply::Refused(text)) => {
+            frame::print(&frame::framed(name, &[&text]));
+            Err(REFUSED)
+        }
+        Ok(_) => Ok(Vec::new()),
+        Err(error) => Err(command::refuse(name, &error.to_string(), error.next_step())),
     }
 }
 
@@ -102,6 +127,7 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
             return command::refuse(name, &format!("cannot watch the job: {error}"), "See `ulimit -n`, and try again.");
         }
     };
+    let files = run.spec.preload.iter().map(|entry| entry.source.clone()).collect();
     let submission = Submission {
         env: forwarded_env,
         detach: run.detach,
@@ -116,6 +142,7 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
         name,
         client,
         nspace: None,
+        files,
         pictures,
         picture_lost: false,
         interrupts: 0,
@@ -137,6 +164,8 @@ struct Watch {
     name: &'static str,
     client: ClientLoop,
     nspace: Option<String>,
+    /// Paths of the files that the job brings along.
+    files: Vec<String>,
     pictures: Pictures,
     /// True when a picture could not be written; the exit code is not 0 then.
     picture_lost: bool,
@@ -152,8 +181,10 @@ impl Watch {
     fn on(&mut self, event: ClientEvent) -> Option<i32> {
         match event {
             ClientEvent::Message(message) => return self.on_message(message),
-            ClientEvent::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
-            ClientEvent::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal: Signal(signal) }),
+            ClientEvent::Signal(signal @ (Signal::INT | Signal::TERM | Signal::HUP)) => {
+                return self.on_interrupt(signal);
+            }
+            ClientEvent::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal }),
             ClientEvent::Input(data) => self.client.send(&ClientMessage::Stdin { id: ID, data }),
             ClientEvent::OutputBroken(Stream::Stdout, _) => {
                 self.silent = true;
@@ -179,6 +210,12 @@ impl Watch {
             DvmMessage::Notice { id: ID, text } => self.tell(&frame::notice(&text)),
             DvmMessage::Picture { id: ID, format, data, last } => self.on_picture(format, &data, last),
             DvmMessage::ReadStdin { id: ID, limit } => self.client.read_input(limit as usize),
+            DvmMessage::ReadFile { id: ID, entry, offset, length } => {
+                if let Some(path) = self.files.get(entry as usize) {
+                    let piece = read_piece(entry, path, offset, length);
+                    self.client.send(&ClientMessage::File { id: ID, piece });
+                }
+            }
             DvmMessage::Reply { id: ID, reply } => return Some(self.on_reply(reply)),
             // Other messages belong to no request of this client.
             _ => {}
@@ -216,11 +253,11 @@ impl Watch {
 
     /// Handles an interrupt: the first ends the job in order, the second prints an explanation, the third ends `prun`
     /// at once. A second SIGTERM ends it at once too.
-    fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
+    fn on_interrupt(&mut self, signal: Signal) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {
             1 => self.client.send(&ClientMessage::Cancel { id: ID }),
-            2 if signal == SIGINT => self.tell(&frame::notice(PATIENCE)),
+            2 if signal == Signal::INT => self.tell(&frame::notice(PATIENCE)),
             _ => {
                 // The DVM ends the job of a client that is gone; nothing else needs to be done.
                 self.client.send_all(Duration::from_millis(100));

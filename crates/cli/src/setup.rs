@@ -8,10 +8,11 @@ mod managed;
 mod parameters;
 mod places;
 
+use ferrite_client::{PreloadError, Preloads};
 use ferrite_map::topology_file::{self, TopologyFileError};
 use ferrite_map::{CpuListError, restrict};
 use ferrite_rm::{Allocation, AllocationError, DiscoveryError, HostfileError, ParamError, Params, PlacesError, Source};
-use ferrite_types::{EnvOp, JobSpec, StdinTarget, Topology};
+use ferrite_types::{EnvOp, JobSpec, Signal, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
 pub use parameters::load_params;
@@ -21,8 +22,8 @@ use thiserror::Error;
 
 use crate::args::prte::{DaemonWords, PrteRun};
 use crate::args::{
-    Picture, PlacementDefaults, ROOT_PERMISSION, Run, UsageError, counts, forwardable_signals, installation_of_ompi,
-    is_launch_identity, parse_signals,
+    Picture, PlacementDefaults, PreloadAsk, ROOT_PERMISSION, Run, UsageError, announce_failures_to_ompi, counts,
+    forwardable_signals, installation_of_ompi, is_launch_identity, parse_signals,
 };
 use crate::machine::{self, Surroundings};
 use files::read;
@@ -55,7 +56,7 @@ pub struct Prepared {
     /// Changes of the environment for every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
-    pub signals: Vec<i32>,
+    pub signals: Vec<Signal>,
     /// Remarks.
     pub warnings: Vec<String>,
     /// The origin of the nodes, if they are displayed and a resource manager has granted them.
@@ -72,7 +73,7 @@ pub struct ClientSetup {
     /// Changes of the environment for every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
-    pub signals: Vec<i32>,
+    pub signals: Vec<Signal>,
     /// Parameter `prte_tmpdir_base`.
     pub tmpdir_base: Option<String>,
     /// All parameters.
@@ -93,7 +94,7 @@ pub struct DvmSetup {
     /// Directory of the user.
     pub cwd: String,
     /// Signals to pass on to jobs.
-    pub signals: Vec<i32>,
+    pub signals: Vec<Signal>,
     /// Remarks.
     pub warnings: Vec<String>,
 }
@@ -145,6 +146,9 @@ pub enum SetupError {
     /// The nodes of a resource manager's job cannot be found.
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
+    /// A file that the job cannot bring along.
+    #[error("cannot copy a file to the nodes: {0}")]
+    Preload(#[from] PreloadError),
     /// There are no nodes.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
@@ -165,6 +169,7 @@ impl SetupError {
             SetupError::Simulated => "See the map with prterun --rtos donotlaunch --display map, or remove the parameter.".to_owned(),
             SetupError::Discovery(error) => error.next_step(),
             SetupError::File { next, .. } => (*next).to_owned(),
+            SetupError::Preload(error) => error.next_step().to_owned(),
             SetupError::Param(_) => {
                 "`prte_info --all` lists all parameters with their values; they come from --prtemca, PRTE_MCA_* of the environment, \
                  and the parameter files (prterun --help parameters)."
@@ -190,7 +195,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         params: std::mem::take(&mut run.daemon_params),
     };
     set_words(&daemons, &mut params)?;
-    apply_params(&mut run, &params)?;
+    apply_params(&mut run, &params, around)?;
     // Here the option comes from the parameter `rtos`: that of the line is set by now.
     if let Some(yes) = run.show_progress.filter(|_| !params.is_set(PROGRESS)) {
         params.set(PROGRESS, if yes { "1" } else { "0" });
@@ -213,6 +218,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     }
     let topology = read_topology(&params, around)?;
     let cwd = set_submit_dir(&mut run, around);
+    read_preloads(&mut run, around)?;
     Ok(Prepared {
         personality: run.personality,
         forwarded_env: forwarded(around, run.spec.options.fwd_environment, run.job_env),
@@ -230,19 +236,26 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
 }
 
 /// Sets up what `prun` (or `prterun --dvm`) submits. Hosts filter the nodes of the DVM; there is no allocation to make.
+/// `defaults` are the DVM's parameters for jobs, below all others.
 ///
 /// # Errors
 /// The first obstacle.
-pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup, SetupError> {
+pub fn prepare_client(
+    mut run: Run,
+    defaults: &[(String, String)],
+    around: &Surroundings,
+) -> Result<ClientSetup, SetupError> {
     check_root(run.allow_root, around)?;
-    let params = load_params(&run.params, run.said_personality(), around)?;
+    let mut params = load_params(&run.params, run.said_personality(), around)?;
+    defaults.iter().for_each(|(name, value)| params.set_default(name, value));
     run.warnings.extend(params.remarks());
-    apply_params(&mut run, &params)?;
+    apply_params(&mut run, &params, around)?;
     read_hosts(&mut run, around)?;
     read_places(&mut run, around)?;
     run.pictures = run.pictures.iter().map(|picture| in_place(picture, around)).collect();
     let grow = grow_request(&run.grow, &around.cwd)?.map(Box::new);
     set_submit_dir(&mut run, around);
+    read_preloads(&mut run, around)?;
     let job_env = std::mem::take(&mut run.job_env);
     Ok(ClientSetup {
         grow,
@@ -260,11 +273,23 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
 /// # Errors
 /// The first obstacle.
 pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> Result<Submission, SetupError> {
-    apply_params(&mut run, params)?;
+    apply_params(&mut run, params, around)?;
     if !run.pictures.is_empty() {
         return Err(SetupError::Usage(UsageError::Conflict {
             what: "--display: a job of a list has no pictures".to_owned(),
             next: "Remove svg and html, or run the job alone with prun.".to_owned(),
+        }));
+    }
+    if run.spec.display.processes.is_some() {
+        return Err(SetupError::Usage(UsageError::Conflict {
+            what: "--runtime-options output-proctable: a job of a list has no table of processes".to_owned(),
+            next: "Remove it, or run the job alone with prun.".to_owned(),
+        }));
+    }
+    if run.preloads.iter().any(|asked| *asked != PreloadAsk::default()) {
+        return Err(SetupError::Usage(UsageError::Conflict {
+            what: "a job of a list brings no files along".to_owned(),
+            next: "Remove --preload-binary and --preload-files, or run the job alone with prun.".to_owned(),
         }));
     }
     read_hosts(&mut run, around)?;
@@ -349,8 +374,9 @@ fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {
 }
 
 /// Applies the parameters of the job.
-fn apply_params(run: &mut Run, params: &Params) -> Result<(), SetupError> {
+fn apply_params(run: &mut Run, params: &Params, around: &Surroundings) -> Result<(), SetupError> {
     run.apply_defaults(params)?;
+    announce_failures_to_ompi(&mut run.spec.options, &mut run.job_env, &around.environment);
     run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
     let told = params.number("rmaps_base_verbose")?;
     run.spec.display.map |= told >= 1;
@@ -368,6 +394,21 @@ fn set_submit_dir(run: &mut Run, around: &Surroundings) -> String {
         app.submit_dir.clone_from(&cwd);
     }
     cwd
+}
+
+/// Finds the files that the job brings along. A program among them is started by its place on the nodes.
+fn read_preloads(run: &mut Run, around: &Surroundings) -> Result<(), SetupError> {
+    let mut preloads = Preloads::default();
+    let search = around.environment.get("PATH").map_or("", String::as_str);
+    for (app, asked) in run.spec.apps.iter_mut().zip(&run.preloads) {
+        if asked.binary {
+            let search = app.path.as_deref().unwrap_or(search);
+            app.argv[0] = preloads.add_program(&app.argv[0], &around.cwd, search)?;
+        }
+        asked.files.iter().try_for_each(|list| preloads.add_list(list, &around.cwd))?;
+    }
+    run.spec.preload = preloads.into_entries();
+    Ok(())
 }
 
 fn list(params: &Params) -> Vec<(String, String)> {

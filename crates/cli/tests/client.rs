@@ -51,6 +51,42 @@ fn a_job_is_handed_over_and_its_output_and_exit_code_come_back() {
 }
 
 #[test]
+fn defaults_of_the_dvm_count_where_neither_the_line_nor_a_parameter_says_otherwise() {
+    let run = |args: &[&str], variable: Option<&str>| {
+        let mut fake = Fake::new();
+        let dvm = fake.play(|client| {
+            let own = [("output", "tag"), ("rtos", "recoverable,timeout=9")];
+            client.defaults = own.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+            let (id, submission) = client.submission();
+            client.done(id, 0);
+            submission.spec
+        });
+        let mut command = fake.command(PRUN, args);
+        command.envs(variable.map(|value| ("PRTE_MCA_output", value)));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let spec = dvm.join().unwrap();
+        (spec.output.tag, spec.options.recoverable, spec.options.timeout.map(|limit| limit.as_micros() / 1_000_000))
+    };
+    assert_eq!(run(&["./a"], None), (true, true, Some(9)));
+    assert_eq!(run(&["--output", "rank", "--timeout", "5", "./a"], None), (false, true, Some(5)));
+    assert_eq!(run(&["--rtos", "recoverable=0", "./a"], Some("rank")), (false, false, Some(9)));
+}
+
+#[test]
+fn a_default_of_the_dvm_that_contradicts_the_line_is_one_message_and_no_job() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        client.defaults = vec![("rtos".to_owned(), "output-proctable".to_owned())];
+        assert!(client.hear().is_none(), "nothing is submitted");
+    });
+    let output = fake.command(PRUN, &["--detach", "./a"]).output().unwrap();
+    dvm.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("output-proctable"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_picture_comes_in_pieces_and_is_written_when_it_is_whole() {
     for binary in [PRUN, PRTERUN] {
         let mut fake = Fake::new();
@@ -266,7 +302,7 @@ fn a_slow_reader_slows_the_dvm_down() {
     let mut child = fake.command(PRUN, &["./a"]).spawn().unwrap();
     let mut first = [0];
     child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
-    // What is in flight fits into a pipe, a socket and one message; the rest waits for us, however long we take.
+    // A pipe, a socket and one message hold the bytes in flight; the rest waits for us, however long we take.
     assert!(dvm_waits(&said));
     let mut rest = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut rest).unwrap();

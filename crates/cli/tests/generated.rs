@@ -27,7 +27,7 @@ fn commands() -> Vec<Command> {
 /// The page of a command, and those of its verbs.
 fn pages(command: Command) -> Vec<Command> {
     let mut whole = command.clone();
-    // What holds for every verb is given to each only now.
+    // Each verb gets the options of all verbs only now.
     whole.build();
     [command].into_iter().chain(verbs(&whole)).collect()
 }
@@ -80,7 +80,14 @@ fn shell_completions_are_up_to_date() {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("completions/{name}.{suffix}"));
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command, name, &mut text);
-            check(&path, &text);
+            let mut script = values::calling(shell, std::str::from_utf8(&text).unwrap());
+            if shell == Shell::Zsh {
+                script = values::escaped_in_zsh(&command, script);
+            }
+            if shell == Shell::Fish {
+                script.push_str(&values::jobs_in_fish(&command));
+            }
+            check(&path, script.as_bytes());
         }
     }
 }

@@ -203,7 +203,7 @@ fn prte() {
             "--listen n0",
             "--listen 70000",
             "--report-pid 5",
-            "--timeout 5",
+            "--timeout soon",
             "--max-vm-size 3",
             "--add-host n5",
             "--alloc-id a1",

@@ -1,8 +1,8 @@
-//! What lines mean: each rule of the field's command line as one case.
+//! The meaning of command lines: each rule of the field's command line as one case.
 
 use ferrite_cli::args::{Environment, Parsed, ReportTo, Run, parse};
 use ferrite_rm::Params;
-use ferrite_types::{BindTo, Duration, EnvOp, MapBy, ObjectKind, Rank, StdinTarget};
+use ferrite_types::{BindTo, Duration, EnvOp, MapBy, ObjectKind, Rank, Signal, StdinTarget};
 
 fn run_in(environment: &Environment, line: &str) -> Run {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -217,6 +217,7 @@ fn options_of_the_runtime_reach_the_job() {
     assert!(!options.error_nonzero_status && options.do_not_launch && options.report_state_on_timeout);
     assert_eq!(options.spawn_timeout, Some(Duration::from_secs(3600)));
     assert!(run("--do-not-launch ./a").spec.options.do_not_launch);
+    assert!(run("--rtos donotspawn ./a").spec.options.ends_with_map());
     assert!(run("--enable-recovery ./a").spec.options.recoverable);
     assert!(run("--rtos fwd ./a").spec.options.fwd_environment);
     let with = run(
@@ -225,7 +226,7 @@ fn options_of_the_runtime_reach_the_job() {
     assert_eq!(with.launch_agent.as_deref(), Some("/x/prted"));
     assert!(with.debug_daemons && with.leave_session_attached);
     assert_eq!(with.report_pid, Some(ReportTo::Stdout));
-    assert_eq!(with.forward_signals, Some(vec![10, 12]));
+    assert_eq!(with.forward_signals, Some(vec![Signal(10), Signal(12)]));
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn parameters_fill_what_the_line_leaves_open() {
     assert_eq!(said.spec.map.bind_to, Some(BindTo::Object(ObjectKind::Core)));
     assert!(!said.spec.output.tag && !said.spec.options.recoverable);
     assert_eq!(said.spec.options.timeout, Some(Duration::from_secs(5)));
-    assert_eq!(said.forward_signals, Some(vec![10]));
+    assert_eq!(said.forward_signals, Some(vec![Signal(10)]));
 }
 
 #[test]
@@ -293,7 +294,7 @@ fn policies_about_failures_come_from_the_line_then_from_rtos_then_from_their_par
     assert_eq!(policies("--continuous ./a", &[]), Ok([true, false, true, false]));
     assert_eq!(policies("--rtos error-nonzero-status,continuous=0 ./a", &all), Ok([true, true, false, true]));
     assert_eq!(policies("./a", &[("rtos", "recoverable=0"), all[1]]), Ok([true, false, false, false]));
-    // What is asked for must be possible; what is only a default is for the jobs where it is.
+    // A binding that is asked for must be possible; a default holds for the jobs where it is.
     assert!(policies("--rtos notifyerrors ./a", &[]).is_err());
     assert!(policies("./a", &[("rtos", "notifyerrors")]).is_err());
     assert!(policies("--rtos notifyerrors ./a", &[all[1]]).is_ok());

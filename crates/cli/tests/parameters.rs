@@ -109,7 +109,7 @@ fn open_mpis_parameters_hold_under_its_personality_and_those_of_the_runtime_come
     let ompi = place().prepare(&["--personality", "ompi", "./a"]).unwrap();
     assert_eq!((ompi.spec.map.by.clone(), ompi.spec.map.oversubscribe), (Some(MapBy::Slot), Some(true)));
     assert_eq!(ompi.spec.map.bind_to, Some(BindTo::None));
-    // What mpirun sets when it becomes prterun.
+    // Open MPI's mpirun sets these when it becomes prterun.
     let proxy = place().with(&[("PRTE_MCA_schizo_proxy", "ompi"), ("PRTE_MCA_mapby", "node")]);
     let proxy = proxy.prepare(&["./a"]).unwrap();
     assert_eq!((proxy.personality.as_str(), proxy.spec.map.by.clone()), ("ompi", Some(MapBy::Node)));

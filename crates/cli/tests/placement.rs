@@ -11,7 +11,9 @@ use ferrite_cli::machine::Surroundings;
 use ferrite_cli::setup::{Prepared, SetupError, prepare, prepare_client};
 use ferrite_rm::Params;
 use ferrite_rm::allocation::Source;
-use ferrite_types::{BindTo, CpuKind, HostRef, MapBy, MapRequest, ObjectKind, PictureFormat, RankBy, SlotCount};
+use ferrite_types::{
+    BindTo, CpuKind, HostRef, MapBy, MapRequest, ObjectKind, PictureFormat, RankBy, SlotCount, StopPoint, TableTo,
+};
 
 fn parsed(line: &str) -> Result<Run, String> {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -215,7 +217,7 @@ fn a_sequence_without_a_file_goes_through_the_hosts_as_they_are_named() {
     let place = Place::new();
     place.write("hosts", "n0 slots=4\n^n2\nn2\nn1\nn0\n");
     let of = |line: &str| {
-        let spec = prepare_client(run(line), &place.around).unwrap().run.spec;
+        let spec = prepare_client(run(line), &[], &place.around).unwrap().run.spec;
         (sequence(spec.map.by.as_ref()), spec.apps[0].np)
     };
     let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -224,7 +226,7 @@ fn a_sequence_without_a_file_goes_through_the_hosts_as_they_are_named() {
     assert_eq!(of("--host +n1 --map-by seq -n 1 ./a"), (named(&["+n1"]), Some(1)));
     assert_eq!(of("--map-by seq ./a"), (named(&[]), None));
     let apps =
-        prepare_client(run("--map-by seq --host n0 ./a : --host n1,n2 ./b"), &place.around).unwrap().run.spec.apps;
+        prepare_client(run("--map-by seq --host n0 ./a : --host n1,n2 ./b"), &[], &place.around).unwrap().run.spec.apps;
     assert_eq!(sequence(apps[1].map.as_ref().unwrap().by.as_ref()), ["n1", "n2"]);
 }
 
@@ -252,6 +254,32 @@ fn each_obstacle_names_the_file_and_what_would_be_right() {
         "--map-by seq --host +e ./a",
     ];
     insta::assert_snapshot!(told.map(|line| place.told(line)).join("\n"));
+}
+
+#[test]
+fn a_default_may_let_the_processes_wait_for_a_debugger() {
+    let stop =
+        |line: &str, rtos: &'static str| defaulted(line, &[("rtos", rtos)]).unwrap().spec.stop.map(|stop| stop.at);
+    assert_eq!(stop("./a", "stop-in-init"), Some(StopPoint::Init));
+    assert_eq!(stop("--stop-on-exec ./a", "stop-in-init"), Some(StopPoint::Exec));
+    assert_eq!(stop("--stop-on-exec ./a", "recoverable"), Some(StopPoint::Exec));
+    assert_eq!(stop("./a", "recoverable"), None);
+}
+
+#[test]
+fn the_table_of_processes_goes_where_the_option_says() {
+    let table = |line: &str| defaulted(line, &[]).map(|run| (run.spec.display.processes, run.pictures));
+    assert_eq!(table("./a"), Ok((None, Vec::new())));
+    assert_eq!(table("--rtos output-proctable ./a"), Ok((Some(TableTo::Stdout), Vec::new())));
+    assert_eq!(table("--output-proctable + ./a"), Ok((Some(TableTo::Stderr), Vec::new())));
+    let file = vec![(PictureFormat::Processes, "procs".into())];
+    assert_eq!(table("--rtos output-proctable=procs ./a"), Ok((Some(TableTo::File), file.clone())));
+    let beside = defaulted("--rtos output-proctable=procs ./a", &[("display", "allocation")]).unwrap();
+    assert_eq!((beside.spec.display.allocation, beside.pictures), (true, file));
+    for no in ["donotlaunch", "donotspawn"] {
+        let refused = table(&format!("--rtos output-proctable,{no} ./a")).unwrap_err();
+        assert!(refused.contains("output-proctable") && refused.contains(no), "{refused}");
+    }
 }
 
 #[test]

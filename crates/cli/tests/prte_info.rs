@@ -1,4 +1,4 @@
-//! What `prte_info` shows, with files and an environment of the test's own.
+//! The output of `prte_info`, with files and an environment of the test's own.
 
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]

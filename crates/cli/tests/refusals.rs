@@ -1,4 +1,4 @@
-//! What a user is told of a line that cannot be carried out: every case as it appears on the terminal.
+//! Refusals of lines that cannot be carried out: every case as it appears on the terminal.
 
 use ferrite_cli::args::{Environment, Parsed, parse};
 use ferrite_cli::frame::refusal;
@@ -113,7 +113,8 @@ fn words_and_values() {
         "--display map:svg ./a",
         "--rtos nonsense ./a",
         "--rtos recoverable=perhaps ./a",
-        "--rtos autorestart ./a",
+        "--rtos max-restarts=often ./a",
+        "--rtos max-restarts=2,stop-in-init ./a",
         "--stdin -1 ./a",
         "--stdin 1:2 ./a",
         "--timeout soon ./a",
@@ -182,8 +183,8 @@ fn options_of_the_field_that_are_not_built() {
     insta::assert_snapshot!(all(&[
         "--dvm search ./a",
         "--app file",
-        "--preload-binary ./a",
-        "-s ./a",
+        "--preload-binary --wdir /d ./a",
+        "--preload-files f --wdir /d ./a",
         "--tune f ./a",
         "--report-uri - ./a",
         "-v -q ./a",

@@ -10,7 +10,7 @@ use ferrite_cli::frame::framed;
 use ferrite_cli::machine::Surroundings;
 use ferrite_cli::setup::{Prepared, SetupError, prepare};
 use ferrite_rm::allocation::Source;
-use ferrite_types::{EnvOp, SlotCount};
+use ferrite_types::{EnvOp, Signal, SlotCount};
 
 struct Place {
     dir: tempfile::TempDir,
@@ -74,7 +74,7 @@ fn without_a_word_the_job_runs_on_this_machine() {
     assert_eq!(prepared.allocation.head, Some(0));
     assert_eq!(Path::new(&prepared.prted), place.dir.path().join("bin/prted"));
     assert_eq!(prepared.spec.apps[0].submit_dir, prepared.cwd);
-    assert!(prepared.signals.contains(&10) && !prepared.signals.contains(&15));
+    assert!(prepared.signals.contains(&Signal(10)) && !prepared.signals.contains(&Signal(15)));
 }
 
 #[test]

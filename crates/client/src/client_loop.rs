@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
+use ferrite_types::Signal;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -28,7 +29,7 @@ pub enum ClientEvent {
     /// A message of the DVM.
     Message(DvmMessage),
     /// A requested signal came.
-    Signal(i32),
+    Signal(Signal),
     /// Requested input; empty = its end.
     Input(Bytes),
     /// Standard output (or error) takes no more bytes; reported once.
@@ -55,7 +56,7 @@ pub struct ClientLoop {
     /// Requested reads of the input, each with its limit (bytes).
     wanted: VecDeque<usize>,
     signals: Signals,
-    came: Vec<i32>,
+    came: Vec<Signal>,
     broken: Vec<(Stream, Errno)>,
     closed: Option<(io::ErrorKind, String)>,
     buffer: Vec<u8>,
@@ -66,7 +67,7 @@ impl ClientLoop {
     ///
     /// # Errors
     /// A signal cannot be caught, or there are no more descriptors.
-    pub fn new(connection: Connection, input: Source, signals: &[i32]) -> io::Result<ClientLoop> {
+    pub fn new(connection: Connection, input: Source, signals: &[Signal]) -> io::Result<ClientLoop> {
         connection.stream.set_nonblocking(true)?;
         Ok(ClientLoop {
             connection,

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use ferrite_types::Signal;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
@@ -15,14 +16,14 @@ const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
 /// The requested signals.
 pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
-    last: Option<(i32, Instant)>,
+    last: Option<(Signal, Instant)>,
 }
 
 impl Signals {
     /// Catches these from now on, for as long as the process lives.
-    pub(crate) fn catch(signals: &[i32]) -> io::Result<Signals> {
+    pub(crate) fn catch(signals: &[Signal]) -> io::Result<Signals> {
         let (read, write) = UnixStream::pair()?;
-        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals.iter().map(|signal| signal.0))?;
         Ok(Signals { delivery, last: None })
     }
 
@@ -32,9 +33,9 @@ impl Signals {
     }
 
     /// Returns the signals that came since the last call.
-    pub(crate) fn take(&mut self) -> Vec<i32> {
+    pub(crate) fn take(&mut self) -> Vec<Signal> {
         let now = Instant::now();
-        let mut came: Vec<i32> = self.delivery.pending().collect();
+        let mut came: Vec<Signal> = self.delivery.pending().map(Signal).collect();
         came.retain(|signal| {
             let again = self.last.is_some_and(|(last, at)| last == *signal && now - at < SAME_SIGNAL_WITHIN);
             self.last = Some((*signal, now));
@@ -46,7 +47,7 @@ impl Signals {
 
 /// True when this process was started with the signal ignored, as `nohup` does it with SIGHUP.
 #[must_use]
-pub fn is_ignored(signal: i32) -> bool {
+pub fn is_ignored(Signal(signal): Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

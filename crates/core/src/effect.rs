@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ferrite_rm::{GiveBack, LaunchCommand, NodeAsk};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
-    PictureFormat, PmixStatus, ProcId, ProcState, Rank, Signal, Timestamp,
+    PictureFormat, PmixStatus, PreloadEntry, ProcId, ProcState, Rank, Signal, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{
@@ -131,6 +131,40 @@ pub enum Effect {
         request: RequestId,
         /// The most bytes to read.
         limit: usize,
+    },
+    /// Reads a piece of a file of a submission, where its submitter is. [`crate::HeadInput::FileRead`] answers.
+    ReadFile {
+        /// The submission.
+        request: RequestId,
+        /// The file: its index among the entries of the job.
+        entry: u32,
+        /// Its absolute path.
+        path: String,
+        /// The place of the piece (bytes).
+        offset: u64,
+        /// Its size (bytes).
+        length: u32,
+    },
+    /// Reads a piece of a file of this node, for a job that a local process spawns. [`crate::DaemonInput::FileRead`]
+    /// answers.
+    ReadLocalFile {
+        /// The job.
+        job: JobId,
+        /// The file: its index among the entries of the job.
+        entry: u32,
+        /// Its absolute path.
+        path: String,
+        /// The place of the piece (bytes).
+        offset: u64,
+        /// Its size (bytes).
+        length: u32,
+    },
+    /// Puts files of a job into its directory, in the order of these effects.
+    Stage {
+        /// The job.
+        job: JobId,
+        /// The step on this node.
+        step: StageEffect,
     },
     /// Writes to a sink of the head, in order per sink. `OutputWritten` answers when `account` is given.
     WriteOutput {
@@ -262,6 +296,23 @@ pub enum Effect {
     },
 }
 
+/// Steps by which the files of a job come to this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StageEffect {
+    /// Makes their directories; all names were checked.
+    Begin(Vec<PreloadEntry>),
+    /// Appends data to a file. `Staged` answers, or `StageEnded` with the cause of a failure; after a failure nothing
+    /// more is written.
+    Write {
+        /// The file: its index among the entries.
+        entry: u32,
+        /// The data.
+        data: Bytes,
+    },
+    /// Unpacks archives and makes links. `StageEnded` answers.
+    Finish,
+}
+
 /// Effects for the connections of relayed clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayEffect {
@@ -330,6 +381,8 @@ pub struct SpawnRequest {
     pub agent: Option<Vec<String>>,
     /// True when the process starts in its own directory below the session directory, and not in `wdir`.
     pub session_cwd: bool,
+    /// True when the files of its job are linked into that directory.
+    pub preloaded: bool,
     /// Hardware threads to which the process is bound.
     pub cpus: Option<CpuSet>,
     /// Devices of the process, which its environment names.
@@ -338,6 +391,8 @@ pub struct SpawnRequest {
     pub traceable: bool,
     /// True when the process is to stop (SIGSTOP) before the first instruction of its program.
     pub stopped: bool,
+    /// The number of times that the process has failed and is started again.
+    pub restarts: u32,
     /// True for a pipe on standard input; else the process reads `/dev/null`.
     pub stdin: bool,
     /// True when standard error goes into standard output's pipe.
@@ -351,6 +406,9 @@ pub enum PmixEffect {
     Register(Arc<Registration>),
     /// Makes a job unknown.
     Deregister(JobId),
+    /// A local process has failed before its init, and its job goes on: the library is to count it among those that are
+    /// gone.
+    Absent(ProcId),
     /// Answers an upcall, exactly once per token.
     Reply {
         /// The upcall to answer.

@@ -6,8 +6,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{
-    CollectiveResult, ControlOrder, DataCall, EventRange, Frame, GroupPart, Members, PmixEvent, ResizeRequest,
-    StartError, Stream, Subject,
+    CollectiveResult, ControlOrder, DataCall, EventRange, FilePiece, Frame, GroupPart, Members, PmixEvent,
+    ResizeRequest, StartError, Stream, Subject,
 };
 
 use crate::effect::Account;
@@ -179,6 +179,13 @@ pub enum HeadInput {
         /// The data that were read.
         data: Bytes,
     },
+    /// The piece of a file that [`crate::Effect::ReadFile`] asked for, or why it cannot be read.
+    FileRead {
+        /// The submission that the file belongs to.
+        request: RequestId,
+        /// The piece.
+        piece: Result<FilePiece, String>,
+    },
     /// Output of a [`crate::Effect::WriteOutput`] was written or dropped.
     OutputWritten(Account),
 }
@@ -247,6 +254,27 @@ pub enum DaemonInput {
         proc: ProcId,
         /// The number of bytes.
         bytes: u64,
+    },
+    /// Bytes of a job's files are written ([`crate::StageEffect::Write`]).
+    Staged {
+        /// The job.
+        job: JobId,
+        /// The number of bytes.
+        bytes: u64,
+    },
+    /// All files of a job are in their places ([`crate::StageEffect::Finish`]), or one cannot be. Comes once.
+    StageEnded {
+        /// The job.
+        job: JobId,
+        /// Nothing, or the file (its index among the entries) and the cause.
+        result: Result<(), (u32, String)>,
+    },
+    /// The piece of a file that [`crate::Effect::ReadLocalFile`] asked for, or why it cannot be read.
+    FileRead {
+        /// The job that the file is for.
+        job: JobId,
+        /// The piece.
+        piece: Result<FilePiece, String>,
     },
     /// The stack of a local process, for [`crate::Effect::TakeStacks`].
     StackTaken {

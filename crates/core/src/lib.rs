@@ -16,6 +16,7 @@ mod input;
 mod launches;
 mod node;
 mod output;
+mod preload;
 mod relay;
 mod timer;
 mod transport;
@@ -23,7 +24,9 @@ mod transport;
 pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
-pub use effect::{Account, Effect, Effects, PmixEffect, Registration, RelayEffect, Sink, SpawnRequest, Transition};
+pub use effect::{
+    Account, Effect, Effects, PmixEffect, Registration, RelayEffect, Sink, SpawnRequest, StageEffect, Transition,
+};
 pub use head::{ERROR_STATES, Head, LAUNCH_STATES, state_tables};
 pub use input::{
     AbortScope, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RelayId, RelayInput, RequestId,

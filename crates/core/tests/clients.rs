@@ -37,6 +37,36 @@ fn pictures_of_the_map_go_to_the_submitter_whether_the_job_is_launched_or_not() 
     }
 }
 
+#[test]
+fn a_client_hears_the_defaults_of_jobs() {
+    let params = [("output", "tag"), ("rtos", "recoverable"), ("mapby", "node")];
+    let mut dvm = Cluster::of(Cluster::config(2, &params, true));
+    dvm.ask(3, Request::Defaults);
+    let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert!(
+        matches!(dvm.reply(3), Reply::Defaults(all) if *all == [named("output", "tag"), named("rtos", "recoverable")])
+    );
+}
+
+#[test]
+fn the_table_of_processes_comes_once_when_all_have_started() {
+    for (to, stdout, files) in [(TableTo::Stdout, 3, 0), (TableTo::File, 0, 1)] {
+        let mut dvm = Cluster::persistent(2);
+        let mut spec = job("a.out", 2);
+        spec.map.by = Some(MapBy::Node);
+        spec.display.processes = Some(to);
+        dvm.submit(7, Submission::of(spec));
+        assert_eq!((dvm.stdout_of(7).lines().count(), dvm.pictures.len()), (stdout, files));
+        let table = dvm.pictures.first().map_or_else(|| dvm.stdout_of(7), |(_, _, text)| text.clone());
+        let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["rank", "node", "pid", "program"]);
+        assert_eq!((lines[1][..2].to_vec(), lines[2][..2].to_vec()), (vec!["0", "n0"], vec!["1", "n1"]));
+        assert!(lines[1..].iter().all(|line| line[2].parse::<u32>().is_ok() && line[3] == "a.out"), "{table}");
+        dvm.exit_job(1);
+        assert_eq!((dvm.stdout_of(7).lines().count(), dvm.pictures.len()), (stdout, files));
+    }
+}
+
 /// TERMINATED, then the reply (spec L34).
 #[test]
 fn two_clients_get_each_its_own_output_and_exit_code() {

@@ -294,7 +294,7 @@ fn the_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others(
     );
     ask_grow(&mut dvm, 9, take("8"));
     assert_eq!(refused(&dvm, 9).0, PMIX_ERR_BAD_PARAM, "it is there");
-    // What is not taken in after all is somebody else's, and stays it.
+    // Nodes that are not taken in after all are somebody else's, and stay so.
     ask_grow(&mut dvm, 10, take("9"));
     grant(&mut dvm, 2, "9", &["n5"]);
     assert!(failed(&dvm, 10).1.contains("has node n5"));
@@ -330,7 +330,7 @@ fn a_process_hears_of_the_end_and_its_jobs_end_withdraws_what_it_has_asked_for()
 
 // --- giving back
 
-/// What was granted on top goes back once (spec E40).
+/// Nodes that were granted on top go back once (spec E40).
 #[test]
 fn a_part_of_what_was_granted_goes_back_as_a_part_and_the_last_of_it_as_a_whole() {
     let mut dvm = grown(&["n5", "n6", "n7"]);
@@ -368,7 +368,7 @@ fn a_node_that_was_given_back_comes_again_with_another_job() {
     assert_eq!(dvm.given_back, back);
 }
 
-/// What was granted on top goes back once (spec E40).
+/// Nodes that were granted on top go back once (spec E40).
 #[test]
 fn a_grow_that_fails_gives_back_what_was_granted_for_it() {
     let mut dvm = dvm(2);

@@ -47,6 +47,20 @@ fn replies(dvm: &Cluster) -> Vec<(u32, PmixToken, Result<(), PmixStatus>)> {
     dvm.pmix.iter().filter_map(reply).collect()
 }
 
+/// The library counts on a process that it has never heard of (spec L83).
+#[test]
+fn the_library_hears_of_a_process_that_failed_before_its_init() {
+    let mut dvm = cluster(3, 3, recoverable());
+    dvm.input(DaemonRank(2), Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(proc(2)))));
+    dvm.exit_proc(1, ExitStatus::Exited(7));
+    dvm.exit_proc(2, ExitStatus::Exited(7));
+    let absent = dvm.pmix.iter().filter_map(|(at, effect)| match effect {
+        PmixEffect::Absent(proc) => Some((at.0, *proc)),
+        _ => None,
+    });
+    assert_eq!(absent.collect::<Vec<_>>(), [(1, proc(1))], "the other one was known to the library");
+}
+
 /// A job that survives failures ends with the code of the first (spec L33).
 #[test]
 fn a_recoverable_job_goes_on_and_ends_with_the_code_of_its_first_failure() {
@@ -157,7 +171,7 @@ fn an_abort_of_the_job_ends_it_and_one_of_the_caller_is_a_failure_of_the_caller(
     assert_eq!(dvm.exit_code(), 42);
     assert!(dvm.notices[0].contains("called abort for itself with code 42"), "{:?}", dvm.notices);
 
-    // Where the first failure ends the job, both are the same.
+    // Both are the same in a job that its first failure ends.
     let mut dvm = cluster(2, 4, RuntimeOptions::default());
     dvm.abort(3, 42, AbortScope::Caller);
     assert_eq!(dvm.exit_code(), 42);

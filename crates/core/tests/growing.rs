@@ -173,7 +173,7 @@ fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no
     assert_eq!(states(&mut dvm, 4), "n0 up, m2 up, m3 up");
 }
 
-/// What makes a grow fail (spec E22).
+/// Causes that fail a grow (spec E22).
 #[test]
 fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else() {
     let mut dvm = dvm(3);
@@ -219,7 +219,7 @@ fn a_daemon_that_has_nothing_to_do_with_a_grow_may_be_lost_during_it() {
     assert_eq!(links(&dvm), [(0, 2), (0, 3), (0, 4), (2, 5)]);
 }
 
-/// What is so already opens no campaign (spec E4).
+/// A request that changes nothing opens no campaign (spec E4).
 #[test]
 fn nothing_to_do_is_said_at_once_and_opens_no_campaign() {
     let mut dvm = dvm(2);

@@ -148,7 +148,7 @@ fn on(program: &str, hosts: &[&str]) -> Submission {
     there
 }
 
-/// Who has asked for nodes gets there by their names (spec S5).
+/// The requester of nodes gets there by their names (spec S5).
 #[test]
 fn a_job_spawns_onto_nodes_that_it_has_asked_for_by_their_names_or_their_allocation() {
     let mut dvm = elastic_dvm(1);

@@ -105,7 +105,7 @@ fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
     assert_eq!((&*made.alloc_id, made.reserved, made.nodes.len()), ("batch.7", true, 1));
     submit(&mut dvm, 3, 2, 40);
     assert_eq!(places(&dvm), [1, 1]);
-    // What comes later has numbers and ids that are not taken.
+    // Later jobs and sessions have numbers and ids that are not taken.
     assert_eq!(make(&mut dvm, 4, 1, on("a2", &["m1"])), Some(true));
     grow(&mut dvm, 5, &["m2"]);
     let later = session(&mut dvm, 6, 3).unwrap();
@@ -201,7 +201,7 @@ fn the_job_that_a_session_is_made_with_runs_there_as_soon_as_its_nodes_have_come
     assert_eq!(session(&mut dvm, 1, 7).unwrap().jobs, [JobId(1)]);
     let (_, request) = dvm.running.values().next().unwrap();
     assert_eq!(request.wdir.as_str(), "/", "where the DVM was started, as nobody names another");
-    // What comes later does not start it again.
+    // Later events do not start it again.
     let more = GrowRequest { hosts: hosts(&["m1"]), alloc_id: Some("batch.7".into()), ..GrowRequest::default() };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     assert_eq!(places(&dvm), [1, 1]);

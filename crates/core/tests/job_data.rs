@@ -1,4 +1,4 @@
-//! What a launch order tells daemons of a job beside its places.
+//! Job data of a launch order beside the places of its processes.
 
 mod common;
 

@@ -22,7 +22,7 @@ fn a_job_walks_the_table_of_the_seed_in_its_order() {
     dvm.assert_gone();
 }
 
-/// Who starts a daemon (spec L5, L6).
+/// The starter of a daemon (spec L5, L6).
 #[test]
 fn daemons_come_up_as_a_tree_or_all_from_the_head_with_the_same_end() {
     for params in [TREE, FLAT, &[("plm", "local")]] {
@@ -160,7 +160,7 @@ fn the_first_failing_process_decides_the_exit_code_and_ends_the_others() {
     dvm.assert_gone();
 }
 
-/// What the end of a process stands for (spec L28).
+/// Meanings of the end of a process (spec L28).
 #[test]
 fn a_signal_gives_128_plus_its_number() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
@@ -181,7 +181,7 @@ fn a_nonzero_code_is_no_failure_when_it_was_declared_harmless() {
     assert_eq!(dvm.exit_code(), 0);
 }
 
-/// What the end of a process stands for (spec L28).
+/// Meanings of the end of a process (spec L28).
 #[test]
 fn leaving_without_finalize_after_init_is_a_failure() {
     let mut dvm = Cluster::with_job(1, TREE, job("a.out", 1));
@@ -234,7 +234,7 @@ fn losing_the_head_ends_every_daemon_and_process() {
     dvm.assert_gone();
 }
 
-/// What Ctrl-C does (spec L36).
+/// Effects of Ctrl-C (spec L36).
 #[test]
 fn ctrl_c_ends_the_job_and_twice_more_does_not_wait() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
@@ -351,7 +351,7 @@ fn what_mpich_processes_put_is_known_everywhere_after_the_barrier() {
     assert!(dvm.transitions.contains(&"1 REGISTERED".to_owned()));
 }
 
-/// What the processes of a job were told of their node: by variable, and by the registration at the library.
+/// A job's processes know their node by variable, and by the registration at the library.
 fn told(dvm: &Cluster, of: JobId) -> Vec<(DaemonRank, bool)> {
     let registered = |at: DaemonRank| {
         let mut all = dvm.pmix.iter().filter(|(daemon, _)| *daemon == at).filter_map(|(_, effect)| match effect {

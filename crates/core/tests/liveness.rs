@@ -1,4 +1,4 @@
-//! Who waits and could go on does, without anybody's help.
+//! A job or request that waits and could go on does so, without anybody's help.
 #![allow(clippy::missing_panics_doc, reason = "tests")]
 
 mod common;

@@ -29,7 +29,7 @@ fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
     spec
 }
 
-/// Where the daemons hang after all that has happened.
+/// The parents of the daemons after all that has happened.
 fn links(dvm: &Cluster) -> Vec<(u32, u32)> {
     dvm.links().map(|(a, b)| (a.0, b.0)).collect()
 }
@@ -234,7 +234,7 @@ fn a_frozen_daemon_that_comes_back_after_its_death_is_told_to_leave_and_does() {
     assert!(dvm.running.is_empty());
 }
 
-/// What a daemon says as soon as it is linked again is there before anybody can have closed the link.
+/// The first message of a daemon that is linked again is there before anybody can have closed the link.
 #[test]
 fn nobody_obeys_a_daemon_that_was_declared_dead() {
     let mut dvm = ten();

@@ -23,6 +23,19 @@ fn a_map_alone_starts_no_daemon() {
     assert!(dvm.stdout().contains("Data for node: n4"));
 }
 
+/// A job without processes needs all daemons, whose machines its map shows.
+#[test]
+fn a_job_that_is_not_spawned_starts_the_daemons_and_ends_with_its_map() {
+    let mut spec = job("true", 5);
+    spec.options.do_not_spawn = true;
+    spec.display.map = true;
+    let dvm = Cluster::with_job(5, &[], spec);
+    assert_eq!(dvm.exits.len(), 5, "every daemon has come and gone");
+    assert!(dvm.running.is_empty() && dvm.proc_states.is_empty());
+    assert_eq!((dvm.exit_code(), dvm.notices.len()), (0, 0));
+    assert!(dvm.stdout().contains("Data for node: n4") && !dvm.stdout().contains("reflects"), "{}", dvm.stdout());
+}
+
 #[test]
 fn machines_are_shown_for_all_nodes_or_for_those_that_are_named() {
     let mut spec = map_only(1);

@@ -28,7 +28,7 @@ fn say(dvm: &mut Cluster, proc: ProcId, text: &str) {
     dvm.run();
 }
 
-/// What a process was answered, line by line.
+/// The answers to a process, line by line.
 fn heard(dvm: &Cluster, proc: ProcId) -> Vec<String> {
     let said = dvm.pmix.iter().filter_map(|(_, effect)| match effect {
         PmixEffect::Pmi1 { proc: to, data } if *to == proc => Some(String::from_utf8_lossy(data).trim_end().to_owned()),

@@ -74,7 +74,7 @@ fn the_end_of_a_push_is_told_to_nobody_but_who_waits_for_it() {
     push(&mut dvm, 3, shrink("n1", true));
     assert_eq!(outcome(&dvm, 3), &ResizeOutcome::Done);
     assert_no_event(&dvm);
-    // What is asked for is told of, as ever.
+    // Changes that somebody has asked for are told, as ever.
     dvm.ask(4, Request::Resize(Box::new(grow("n6", false))));
     assert!(dvm.resized.iter().any(|(id, resize)| (*id, &resize.outcome) == (RequestId(4), &ResizeOutcome::Done)));
 }

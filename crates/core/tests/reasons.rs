@@ -1,4 +1,4 @@
-//! What the head says that jobs wait for is so when it says it.
+//! The head's reasons why jobs wait are true when it gives them.
 #![allow(clippy::missing_panics_doc, reason = "tests")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What a DVM shows of a job and of a session beyond their lines (docs/spec/sessions.md).
+//! The records of a job and of a session beyond their lines (docs/spec/sessions.md).
 
 mod common;
 

@@ -112,7 +112,7 @@ fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_el
     assert_eq!((all[0].nodes.as_slice(), all[0].jobs.len(), all[0].reserved), (&["m0".to_owned()][..], 3, true));
 }
 
-/// What is reserved for one cannot be had by another (spec S8).
+/// Nodes that are reserved for one cannot be had by another (spec S8).
 #[test]
 fn what_is_reserved_for_one_cannot_be_had_by_another() {
     let mut dvm = elastic_dvm(2);
@@ -122,7 +122,7 @@ fn what_is_reserved_for_one_cannot_be_had_by_another() {
     assert_eq!(sessions(&mut dvm, 3).len(), 1);
 }
 
-/// What is reserved for one cannot be had by another (spec S8).
+/// Nodes that are reserved for one cannot be had by another (spec S8).
 #[test]
 fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
     let mut dvm = elastic_dvm(1);
@@ -151,7 +151,7 @@ fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
     assert_eq!(signals, [Signal::STOP, Signal::CONT]);
 }
 
-/// What the end of a session means (spec S22).
+/// The end of a session (spec S22).
 #[test]
 fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
     let mut dvm = elastic_dvm(1);
@@ -193,7 +193,7 @@ fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
     assert_eq!(up(&mut dvm, 5), ["n0"]);
 }
 
-/// What a process, or a tool, has heard of the end of its session.
+/// Events about the end of its session that a process or a tool has heard.
 fn warnings(dvm: &Cluster) -> Vec<(SessionId, u32)> {
     let event = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::TimeWarning { proc, warning } => {
@@ -365,7 +365,7 @@ fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
     assert!(dvm.notices.iter().any(|text| text.contains("ends in 7 seconds")), "{:?}", dvm.notices);
 }
 
-/// What a process or a tool at this daemon is answered, and nothing else; by tokens that are never used twice.
+/// The answers to a process or a tool at this daemon, and nothing else; by tokens that are never used twice.
 fn order(
     dvm: &mut Cluster,
     at: DaemonRank,
@@ -446,7 +446,7 @@ fn resized(dvm: &Cluster, id: u64) -> ResizeOutcome {
     }
 }
 
-/// What the end of a session means (spec S22).
+/// The end of a session (spec S22).
 #[test]
 fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
     let reserved = SessionTerms { reserve: true, ..SessionTerms::default() };
@@ -486,7 +486,7 @@ fn the_time_of_a_session_begins_with_its_nodes() {
     assert_eq!(sessions(&mut dvm, 3)[0].seconds_left, Some(3));
 }
 
-/// What is wanted of a session is true with its nodes (spec S10).
+/// A request of a session is met together with its nodes (spec S10).
 #[test]
 fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     let mut dvm = elastic_dvm(2);
@@ -554,7 +554,7 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     assert_eq!((up(&mut dvm, 5), sessions(&mut dvm, 6).len()), (vec!["n0".to_owned()], 0), "{:?}", dvm.transitions);
 }
 
-/// What a job of a session brings along is the session's (spec S6).
+/// Nodes that a job of a session brings along are the session's (spec S6).
 #[test]
 fn what_a_job_of_a_session_brings_along_is_of_that_session() {
     let mut dvm = elastic_dvm(1);
@@ -567,7 +567,7 @@ fn what_a_job_of_a_session_brings_along_is_of_that_session() {
     assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["m0", "m1"]);
 }
 
-/// Which nodes a number releases (spec S15).
+/// The nodes that a number releases (spec S15).
 #[test]
 fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
     let mut dvm = elastic_dvm(2);

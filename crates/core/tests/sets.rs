@@ -20,7 +20,7 @@ fn with_set(mut spec: JobSpec, name: &str) -> JobSpec {
     spec
 }
 
-/// What the library of each daemon was told: `+NAME SIZE` and `-NAME`.
+/// The process sets told to the library of each daemon: `+NAME SIZE` and `-NAME`.
 fn told(dvm: &Cluster) -> Vec<(u32, String)> {
     let told = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::DefineSet(set) => Some((at.0, format!("+{} {}", set.name, set.size()))),

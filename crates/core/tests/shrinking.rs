@@ -220,7 +220,7 @@ fn the_last_link_of_a_daemon_that_counts_as_gone_may_break_and_fails_nothing() {
     assert_eq!(dvm.running.len(), 1, "who waited for it goes on");
 }
 
-/// Who leaves is not lost (spec E33).
+/// A node that leaves is not lost (spec E33).
 #[test]
 fn a_daemon_whose_loss_was_reported_before_the_order_to_leave_is_not_declared_lost_after_it() {
     let mut dvm = dvm(4);

@@ -66,6 +66,12 @@ fn registered_at(dvm: &Cluster, job: u32) -> Vec<u32> {
     all
 }
 
+/// The nodes of the ranks of a job.
+fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
+    let of_job = dvm.running.iter().filter(|(proc, _)| proc.job == JobId(job));
+    of_job.map(|(_, (at, _))| at.0).collect()
+}
+
 fn connect(dvm: &mut Cluster, at: u32, members: Vec<(u32, Vec<u32>)>, token: u64) {
     let jobs = members.into_iter().map(|(job, ranks)| (JobId(job), ranks.into_iter().map(Rank).collect()));
     let members = Members::of_jobs(jobs.collect()).expect("there are members");
@@ -212,7 +218,7 @@ fn a_job_can_ask_that_its_spawned_jobs_are_reported_separately() {
 #[test]
 fn a_spawned_job_is_registered_when_it_runs_and_not_before() {
     let mut dvm = parents();
-    // What the other daemon of the parents says is late: it is to know the child, and has none of it.
+    // The report of the parents' other daemon is late: it is to know the child, and has none of it.
     dvm.losing(2, 0);
     spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
     dvm.input(DaemonRank(3), Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(of(2, 0)))));
@@ -237,6 +243,25 @@ fn a_dvm_for_one_job_stays_for_what_that_job_has_spawned() {
     assert!(dvm.replies.is_empty() && !dvm.nodes.is_empty());
     dvm.exit(of(2, 0), ExitStatus::Exited(4));
     assert_eq!(dvm.exit_code(), 4);
+    assert_eq!(dvm.exits[&DaemonRank::HEAD], 4);
+    dvm.assert_gone();
+}
+
+/// Jobs of tools neither hold a DVM for one job nor decide about its code (spec L35).
+#[test]
+fn a_dvm_for_one_job_takes_the_jobs_of_tools_along_and_has_the_code_of_its_own() {
+    let mut dvm = Cluster::with_job(3, &[], job("own", 1));
+    dvm.submit(1, Submission::of(on_nodes("short", &["n1"])));
+    dvm.submit(2, Submission::of(on_nodes("long", &["n2"])));
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n2"]), 7);
+    // A job of a tool that fails is no reason for anything.
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    dvm.exit(of(1, 0), ExitStatus::Exited(0));
+    assert_eq!(dvm.running.keys().copied().collect::<Vec<_>>(), [of(3, 0), of(4, 0)], "its child belongs to it");
+    dvm.exit(of(4, 0), ExitStatus::Exited(4));
+    let told: Vec<_> = dvm.notices.iter().filter(|text| text.contains("which a tool has started")).collect();
+    assert_eq!(told.len(), 2, "the tool and the user: {told:?}");
+    assert!(told[0].contains("Job 3") && told[0].contains("prte"), "{told:?}");
     assert_eq!(dvm.exits[&DaemonRank::HEAD], 4);
     dvm.assert_gone();
 }
@@ -476,7 +501,7 @@ fn who_has_spawned_a_job_hears_of_its_end_once_with_its_code() {
     assert_eq!(ends(&dvm).len(), 2, "who is over hears nothing");
 }
 
-/// Who submits or spawns hears whether the job runs (spec L22).
+/// Submitters and spawners hear whether the job runs (spec L22).
 #[test]
 fn who_submits_a_job_hears_once_whether_it_runs_or_why_not() {
     let mut dvm = Cluster::persistent(4);
@@ -559,7 +584,7 @@ fn two_jobs_connect_over_three_daemons_and_each_hears_once() {
         connect(&mut dvm, 1, everybody(), 10 + round);
         connect(&mut dvm, 3, everybody(), 30 + round);
         assert_eq!(replies(&dvm).len(), 3 * round as usize, "one is missing");
-        // Whatever order the caller names them in.
+        // The caller may name them in any order.
         let mut turned = everybody();
         turned.reverse();
         connect(&mut dvm, 2, turned, 20 + round);
@@ -716,7 +741,8 @@ fn a_child_that_has_failed_and_whose_other_daemon_is_lost_was_not_spawned() {
     let child = on_nodes("child", &["n3", "n2"]);
     dvm.losing(0, 2);
     spawn(&mut dvm, of(1, 0), child, 7);
-    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    // Its first process is on n2, the last node of its parent.
+    dvm.exit(of(2, 1), ExitStatus::Exited(9));
     assert_eq!(answers(&dvm), []);
     dvm.crash(2);
     assert_eq!(answers(&dvm), [(7, Err(LOST_CONNECTION))]);
@@ -766,4 +792,22 @@ fn a_spawn_travels_as_it_was_asked_for() {
     let submission = Box::new(Submission::of(job("child", 2)));
     let message = Message::Head(HeadMessage::SpawnRequest { id: 3, parent: of(1, 1), submission });
     assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+}
+
+/// An application that may not use the bookmark begins as usual (spec L80).
+#[test]
+fn the_map_of_a_spawned_job_begins_at_the_last_node_of_its_parent() {
+    let mut dvm = parents();
+    let mut by_node = job("child", 3);
+    by_node.map.by = Some(MapBy::Node);
+    spawn(&mut dvm, of(1, 0), by_node, 1);
+    assert_eq!(places(&dvm, 2), [2, 3, 0], "n2 is the last node of the parent");
+    // From nodes without that one the map begins as usual.
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n0", "n1"]), 2);
+    assert_eq!(places(&dvm, 3), [0, 1]);
+    // A list of hosts by rank stays as it is.
+    let mut listed = on_nodes("child", &["n1", "n2"]);
+    listed.map.by = Some(MapBy::Seq(Vec::new()));
+    spawn(&mut dvm, of(1, 0), listed, 3);
+    assert_eq!(places(&dvm, 4), [1, 2]);
 }

@@ -46,7 +46,7 @@ fn status(outcome: &ResizeOutcome) -> PmixStatus {
 
 // --- taking back
 
-/// What has not begun can be taken back (spec E38).
+/// A request that has not begun can be taken back (spec E38).
 #[test]
 fn a_request_that_waits_behind_another_is_taken_back_and_its_requester_hears_it_once() {
     let mut dvm = elastic_dvm(2);
@@ -68,7 +68,7 @@ fn a_request_that_waits_behind_another_is_taken_back_and_its_requester_hears_it_
     assert_eq!(dvm.running.len(), 1);
 }
 
-/// What has not begun can be taken back (spec E38).
+/// A request that has not begun can be taken back (spec E38).
 #[test]
 fn what_has_begun_is_not_taken_back_and_what_is_not_there_is_not_found() {
     let mut dvm = elastic_dvm(2);
@@ -135,7 +135,7 @@ fn a_job_is_held_by_the_changes_that_were_there_and_not_by_an_endless_sequence_o
         rounds += 1;
     }
     assert_eq!(dvm.running.len(), 2);
-    // Whoever let it have its turn is next.
+    // The campaign that let it have its turn is next.
     while let Some(rank) = dvm.late.keys().next().map(|rank| rank.0) {
         dvm.come(rank);
     }

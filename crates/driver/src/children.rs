@@ -138,6 +138,9 @@ impl Processes {
         let make = || -> io::Result<String> {
             let dir = self.session_dir.dir()?.join(proc.job.to_string()).join(proc.rank.to_string());
             std::fs::create_dir_all(&dir)?;
+            if request.preloaded {
+                crate::stage::link_into(&dir, &dir.with_file_name(crate::stage::FILES))?;
+            }
             Ok(dir.to_string_lossy().into_owned())
         };
         let failed = |error| StartError {
@@ -157,7 +160,7 @@ impl Processes {
         let Some((pid, reaped)) = self.table.borrow().get(&proc).map(|l| (l.pid, l.reaped)) else {
             return;
         };
-        // What kills is for all of them: a job leaves nothing behind.
+        // A signal that kills goes to all of them: a job leaves nothing behind.
         if self.direct_only && signal != Signal::KILL {
             if !reaped {
                 let _ = kill_process(pid, signal);
@@ -239,19 +242,19 @@ impl Processes {
     /// Ends all remaining processes of a job and removes its directory.
     pub(crate) fn clean_job(&mut self, job: JobId) {
         self.stacks.stop(job);
-        let mut gone = Vec::new();
-        self.table.borrow_mut().retain(|proc, local| {
-            if proc.job == job {
-                gone.push((*proc, local.group));
-                local.end();
-            }
-            proc.job != job
-        });
+        let gone: Vec<_> = self.table.borrow_mut().extract_if(.., |proc, _| proc.job == job).collect();
         let left = || {
-            let of_job = |o| gone.iter().any(|(proc, group)| belongs_to(o, *proc, *group));
-            self.orphans.matching(of_job)
+            let of_job = |o| gone.iter().any(|(proc, local)| belongs_to(o, *proc, local.group));
+            let mut left = self.orphans.matching(of_job);
+            let unreaped = gone.iter().filter(|(_, local)| !local.reaped);
+            left.extend(unreaped.flat_map(|(_, local)| tree::descendants_of(local.pid)));
+            left
         };
-        send_to_each(left(), left, Signal::KILL);
+        // As with a signal, the search comes before the end of the groups: a process that has left its group is found
+        // below its parent as long as that lives.
+        let first = left();
+        gone.iter().for_each(|(_, local)| local.end());
+        send_to_each(first, left, Signal::KILL);
         // Most jobs have no directory.
         let _ = std::fs::remove_dir_all(self.session_dir.path().join(job.to_string()));
     }

@@ -184,6 +184,20 @@ impl Control {
         }
     }
 
+    /// Asks a client for a piece of a file. False when the file is on this node: a PMIx tool of this node is the
+    /// submitter.
+    pub(crate) fn read_file(&self, request: RequestId, entry: u32, offset: u64, length: u32) -> bool {
+        match self.hub.open.borrow().get(&request) {
+            Some(Asker::Client(client, id)) => {
+                client.send(DvmMessage::ReadFile { id: *id, entry, offset, length }.encode_frame(), None);
+                true
+            }
+            Some(Asker::Here(_)) => false,
+            // Its client is gone, which ends the job.
+            None => true,
+        }
+    }
+
     /// Sends output to a submitter; when the submitter is gone, its window opens again at once.
     pub(crate) fn output(&self, request: RequestId, stream: Stream, data: Bytes, account: Option<Account>) {
         match self.hub.open.borrow().get(&request) {

@@ -11,7 +11,7 @@ use ferrite_core::{
     Account, DaemonInput, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink, Transition,
 };
 use ferrite_rm::LaunchCommand;
-use ferrite_types::{DaemonRank, JobId, PictureFormat, Timestamp};
+use ferrite_types::{DaemonRank, JobId, PictureFormat, Signal, Timestamp};
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
 use ferrite_wire::{DvmContact, Served, Ticket};
 use thiserror::Error;
@@ -33,6 +33,7 @@ use crate::release::{Offer, Turn};
 use crate::secret::Secret;
 use crate::session_dir::SessionDir;
 use crate::spawn::MemoryPolicy;
+use crate::stage::{FileReader, Question, Stages};
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
 use crate::timing::Timing;
@@ -68,7 +69,7 @@ pub(crate) struct Setup {
 pub(crate) enum Role {
     Head {
         /// Numbers of the signals that are passed on to jobs.
-        forward: Vec<i32>,
+        forward: Vec<Signal>,
         /// The job of this process itself, for `prterun`.
         submit: Option<Box<Submission>>,
         /// Options of a DVM that serves clients.
@@ -156,6 +157,8 @@ struct Engine {
     sinks: OutputSinks,
     output_files: OutputFiles,
     stdin: OwnStdin,
+    stages: Stages,
+    files: FileReader,
     pmix: PmixBridge,
     /// The control socket, if clients can come.
     control: Option<Control>,
@@ -249,6 +252,8 @@ impl Engine {
             sinks: OutputSinks::new(inbox.clone()),
             output_files: OutputFiles::default(),
             stdin: OwnStdin::new(inbox.clone()),
+            stages: Stages::new(inbox.clone(), &setup.session_dir),
+            files: FileReader::new(inbox.clone()),
             pmix,
             relays: Relays::new(inbox.clone(), control.as_ref()),
             to_serve: None,
@@ -368,6 +373,19 @@ impl Engine {
             Effect::WriteStdin { proc, data } => self.processes.write_stdin(proc, data),
             Effect::CloseStdin { proc } => self.processes.close_stdin(proc),
             Effect::ReadStdin { request: RequestId::OWN, limit } => self.stdin.read(limit),
+            Effect::ReadFile { request, entry, path, offset, length } => {
+                let elsewhere = self.control.as_ref().filter(|_| request != RequestId::OWN);
+                if elsewhere.is_some_and(|control| control.read_file(request, entry, offset, length)) {
+                    return;
+                }
+                let answer = Box::new(move |piece| Input::Head(HeadInput::FileRead { request, piece }));
+                self.files.read(Question { entry, path, offset, length, answer });
+            }
+            Effect::ReadLocalFile { job, entry, path, offset, length } => {
+                let answer = Box::new(move |piece| Input::Daemon(DaemonInput::FileRead { job, piece }));
+                self.files.read(Question { entry, path, offset, length, answer });
+            }
+            Effect::Stage { job, step } => self.stages.take(job, step),
             Effect::WriteOutput { sink, data, account } => self.write_output(sink, data, account),
             Effect::WriteFile { job, path, data } => self.write_file(job, path, &data),
             Effect::CloseFile(path) => self.output_files.close(&path),
@@ -417,7 +435,10 @@ impl Engine {
                     control.launched(request, result);
                 }
             }
-            Effect::CleanJob(job) => self.processes.clean_job(job),
+            Effect::CleanJob(job) => {
+                self.stages.clean(job);
+                self.processes.clean_job(job);
+            }
             Effect::Exit { code } => self.exit = Some(if code == 0 { u8::from(self.picture_lost) } else { code }),
         }
     }
@@ -576,6 +597,11 @@ impl Setup {
         let Some(Serving { serve, pid, started_s, .. }) = self.serving() else {
             return Ok(published);
         };
+        if serve.tools_only {
+            pmix.open_beside_job(&self.tools, *pid, serve.rendezvous.as_deref())?;
+            published.remember(serve.rendezvous.clone());
+            return Ok(published);
+        }
         let socket = control::listen(control, &self.session_dir)?;
         if let Some(place) = params::value(&self.params, "ferrite_metrics") {
             published.remember(control::metrics::listen(control, place)?);

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
-use ferrite_types::{DaemonRank, EnvOp, PictureFormat, Topology};
+use ferrite_types::{DaemonRank, EnvOp, PictureFormat, Signal, Topology};
 use ferrite_wire::Served;
 use ferrite_wire::control::Submission;
 
@@ -36,13 +36,13 @@ pub struct HeadRun {
     pub cwd: String,
     /// The one job of this process itself (`prterun`).
     pub submit: Option<Submission>,
-    /// Options of a DVM that serves clients (`prte`). One of `submit` and `serve` is given, or both for a job that its
-    /// user may want to reach.
+    /// Options of a DVM that serves clients (`prte`). One of `submit` and `serve` is given, or both for a job that
+    /// clients or PMIx tools may want to reach.
     pub serve: Option<Serve>,
     /// Receiver of the pictures of that job's map; `None` when the command line requests none.
     pub pictures: Option<Box<dyn KeepPicture>>,
     /// Signals that are passed on to jobs; see [`crate::parse_forward_signals`].
-    pub forward_signals: Vec<i32>,
+    pub forward_signals: Vec<Signal>,
 }
 
 /// Keeps the pictures of a job's map that a command line requests; the head draws them when it maps the job.
@@ -57,6 +57,10 @@ pub trait KeepPicture: std::fmt::Debug {
 /// Options of a DVM that serves clients.
 #[derive(Debug, Default)]
 pub struct Serve {
+    /// True to serve PMIx tools of this node only: no other client finds the DVM.
+    pub tools_only: bool,
+    /// The file that a PMIx tool which has started this process reads its address from.
+    pub rendezvous: Option<PathBuf>,
     /// True to write `DVM ready` to standard output when the DVM is ready.
     pub ready_message: bool,
     /// True to detach from the caller, which continues when the DVM is ready.
@@ -117,9 +121,10 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     // File names contain the pid of the process that the user sees.
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
-    let prefix = if run.serve.is_none() { session_dir::RUN_PREFIX } else { "prte" };
+    let is_found = run.serve.as_ref().is_some_and(|serve| !serve.tools_only);
+    let prefix = if is_found { "prte" } else { session_dir::RUN_PREFIX };
     let base = session_dir::base(&run.params, session_dir::LOCAL_BASE);
-    if run.serve.is_some() {
+    if is_found {
         session_dir::remove_abandoned(&base.dir);
         if base.is_out_of_sight {
             session_dir::remove_abandoned(Path::new(session_dir::COMMON));
@@ -142,7 +147,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let key = Secret::random().map(Rc::new).map_err(|e| format!("no random key for the DVM: {e}"))?;
     let persistent = run.serve.is_some() && run.submit.is_none();
     let started_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let served = run.serve.as_ref().map(|serve| Served {
+    let served = run.serve.as_ref().filter(|_| is_found).map(|serve| Served {
         pid,
         host: hostname.clone(),
         started_s,

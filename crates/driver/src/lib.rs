@@ -30,6 +30,7 @@ mod secret;
 mod session_dir;
 mod signals;
 mod spawn;
+mod stage;
 mod stdio;
 mod timers;
 mod timing;

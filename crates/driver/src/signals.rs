@@ -7,6 +7,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use ferrite_core::{HeadInput, Input};
+use ferrite_types::Signal;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -52,22 +53,22 @@ fn names() -> String {
 ///
 /// # Errors
 /// When a word is no signal, or a signal that is never forwarded.
-pub fn parse_forward_signals(list: &str) -> Result<Vec<i32>, ForwardSignalsError> {
+pub fn parse_forward_signals(list: &str) -> Result<Vec<Signal>, ForwardSignalsError> {
     match list.trim() {
-        "all" => return Ok(FORWARDABLE.iter().map(|(_, number)| *number).collect()),
+        "all" => return Ok(FORWARDABLE.iter().map(|(_, number)| Signal(*number)).collect()),
         "none" | "" => return Ok(Vec::new()),
         _ => {}
     }
     list.split(',').map(|word| parse_one(word.trim())).collect()
 }
 
-fn parse_one(word: &str) -> Result<i32, ForwardSignalsError> {
+fn parse_one(word: &str) -> Result<Signal, ForwardSignalsError> {
     let upper = word.to_ascii_uppercase();
     let name = upper.strip_prefix("SIG").unwrap_or(&upper);
     let number = name.parse::<i32>().ok();
     let found = FORWARDABLE.iter().find(|(n, value)| *n == name || Some(*value) == number);
     if let Some((_, value)) = found {
-        return Ok(*value);
+        return Ok(Signal(*value));
     }
     let refused = ["TERM", "HUP", "INT", "KILL", "PIPE", "QUIT"].contains(&name);
     if refused || number.is_some_and(|n| (1..=64).contains(&n)) {
@@ -77,11 +78,11 @@ fn parse_one(word: &str) -> Result<i32, ForwardSignalsError> {
 }
 
 /// Watches the head's signals. Call this within a `LocalSet`.
-pub(crate) fn watch_head(inbox: &Inbox, forward: &[i32]) -> io::Result<()> {
+pub(crate) fn watch_head(inbox: &Inbox, forward: &[Signal]) -> io::Result<()> {
     watch(libc::SIGINT, inbox, |_| Input::Head(HeadInput::Interrupt))?;
     watch_end(inbox)?;
-    for number in forward {
-        watch(*number, inbox, |n| Input::Head(HeadInput::ForwardSignal(ferrite_types::Signal(n))))?;
+    for signal in forward {
+        watch(signal.0, inbox, |n| Input::Head(HeadInput::ForwardSignal(Signal(n))))?;
     }
     // Access to the terminal from the background has to fail, and not stop the whole DVM.
     guard::ignore(libc::SIGTTIN);
@@ -163,7 +164,10 @@ mod tests {
     #[test]
     fn lists_of_signals_are_names_numbers_or_all_or_none() {
         assert_eq!(parse_forward_signals("none"), Ok(vec![]));
-        assert_eq!(parse_forward_signals("SIGUSR1,usr2, 23"), Ok(vec![libc::SIGUSR1, libc::SIGUSR2, libc::SIGURG]));
+        assert_eq!(
+            parse_forward_signals("SIGUSR1,usr2, 23"),
+            Ok([libc::SIGUSR1, libc::SIGUSR2, libc::SIGURG].map(Signal).to_vec())
+        );
         assert_eq!(parse_forward_signals("all").map(|l| l.len()), Ok(FORWARDABLE.len()));
     }
 

@@ -1,7 +1,8 @@
 //! A node on which processes of a job may be placed: its slots, and how many of them are left.
 
-use ferrite_types::{CpuKind, NodeRecord, ObjectKind};
+use ferrite_types::{BindTo, CpuKind, DeviceRequest, NodeRecord, ObjectKind};
 
+use crate::device::groups;
 use crate::units::usable;
 
 /// A node on which processes of the job may be placed.
@@ -38,6 +39,11 @@ impl<'a> Candidate<'a> {
     /// Returns the number of usable objects of a kind.
     pub(crate) fn usable(&self, kind: ObjectKind) -> u32 {
         usable(&self.record.topology, kind).count() as u32
+    }
+
+    /// Returns the number of devices, or of groups of them, that were asked for.
+    pub(crate) fn devices(&self, request: &DeviceRequest) -> u32 {
+        groups(&self.record.topology, request, BindTo::None).map_or(0, |groups| groups.len() as u32)
     }
 }
 

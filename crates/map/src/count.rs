@@ -51,7 +51,7 @@ pub(crate) struct Wanted {
 pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     let bound: Vec<Limit> = limits.iter().map(|limit| limit.bound()).collect();
     let room = clamp(sum(&bound.iter().map(|l| l.room).collect::<Vec<_>>()));
-    let is_ppr = matches!(map, Mapper::PerNode(_) | Mapper::PerObject(..));
+    let is_ppr = map.per_resource().is_some();
     let wanted = match wanted.np {
         None if wanted.as_fits && !is_ppr => {
             Wanted { np: Some(clamp(sum(&bound.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
@@ -69,29 +69,29 @@ pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<
 }
 
 fn plan_within(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+    if let Some(per) = map.per_resource() {
+        return plan_ppr(per, wanted.np, wanted.oversubscribe, limits);
+    }
     match map {
-        Mapper::PerNode(per) | Mapper::PerObject(per, _) => plan_ppr(per, wanted.np, wanted.oversubscribe, limits),
         Mapper::Node if wanted.oversubscribe => plan_in_turn(wanted.np, limits),
         _ => plan_total(wanted.np, wanted.oversubscribe, limits, if wanted.even { level } else { fill }),
     }
 }
 
-/// Fills node after node up to `ppr`, until all processes are placed.
+/// Gives each node what `ppr` says. With a number, fills node after node up to that and to what earlier programs have
+/// left there, until all processes are placed.
 fn plan_ppr(per: u32, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     let wanted: Vec<u32> = limits.iter().map(|l| per.saturating_mul(l.objects)).collect();
     let total = sum(&wanted);
     if np.is_some_and(|np| u64::from(np) > total) {
         return Err(TooMany::Ppr(clamp(total)));
     }
-    let counts = fill(np.unwrap_or(clamp(total)), &wanted);
-    let over = |limit: fn(&Limit) -> u32| counts.iter().zip(limits).any(|(n, l)| *n > limit(l));
-    if over(|l| l.room) {
+    let left = |l: &Limit| if oversubscribe { l.room } else { l.free };
+    let there: Vec<u32> = wanted.iter().zip(limits).map(|(wanted, l)| left(l).min(*wanted)).collect();
+    if u64::from(np.unwrap_or(clamp(total))) > sum(&there) {
         return Err(if oversubscribe { TooMany::Room } else { TooMany::Slots });
     }
-    if !oversubscribe && over(|l| l.free) {
-        return Err(TooMany::Slots);
-    }
-    Ok(counts)
+    Ok(np.map_or(there.clone(), |np| fill(np, &there)))
 }
 
 /// Deals one process after the other to the nodes in turn, up to `max_slots`. Slots do not count, as in the reference.
@@ -221,6 +221,15 @@ mod tests {
         assert_eq!(planned(Mapper::PerNode(2), Some(5), false, &limits), Err(TooMany::Ppr(4)));
         assert_eq!(planned(Mapper::PerNode(5), None, false, &limits), Err(TooMany::Slots));
         assert_eq!(planned(Mapper::PerNode(5), None, true, &limits), Ok(vec![5, 5]));
+    }
+
+    #[test]
+    fn ppr_with_a_number_counts_what_is_left_on_each_node() {
+        let limits = nodes(&[(1, 9), (0, 9), (4, 9)]);
+        assert_eq!(planned(Mapper::PerNode(2), Some(3), false, &limits), Ok(vec![1, 0, 2]));
+        assert_eq!(planned(Mapper::PerNode(2), Some(4), false, &limits), Err(TooMany::Slots));
+        assert_eq!(planned(Mapper::PerNode(2), None, false, &limits), Err(TooMany::Slots));
+        assert_eq!(planned(Mapper::PerNode(2), Some(3), true, &limits), Ok(vec![2, 1, 0]));
     }
 
     #[test]

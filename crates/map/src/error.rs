@@ -298,6 +298,8 @@ pub struct NodeSlots {
     pub earlier: u32,
     /// Cap by this app's `--host` or hostfile.
     pub cap: Option<u32>,
+    /// The node's share by ppr, where that is less than it has free.
+    pub share: Option<u32>,
 }
 
 /// The requested binding, for the message about too few processors.
@@ -355,6 +357,9 @@ fn shortage(asked: Option<u32>, program: &str, free: u32, nodes: &[NodeSlots]) -
         }
         if let Some(cap) = node.cap {
             let _ = write!(text, ", at most {cap} by --host or hostfile");
+        }
+        if let Some(share) = node.share {
+            let _ = write!(text, ", at most {share} by ppr");
         }
     }
     if nodes.len() > LISTED {

@@ -6,6 +6,7 @@
 //! Read `place.rs` first: it calls the steps in their order.
 
 mod app;
+mod beside;
 mod bind;
 mod candidate;
 mod count;
@@ -31,6 +32,7 @@ pub mod topology_file;
 mod units;
 mod unplaceable;
 
+pub use beside::{BesideError, place_beside};
 pub use cpu_list::{CpuListError, restrict};
 pub use device_env::{DeviceEnvError, device_env};
 pub use directive::DirectiveError;

@@ -61,18 +61,24 @@ fn lines<'a>(job: &Job<'a>, index: usize) -> Result<Vec<Line<'a>>, MapError> {
                 Some(MapBy::Seq(list)) => list.get(at).and_then(|line| line.cpus.as_ref()),
                 _ => None,
             };
-            let there = app.places.len() as u32;
-            let asked = asked.unwrap_or(there);
+            // Hosts without a file are gone through by each app.
+            let first = match by {
+                Some(MapBy::Seq(list)) if !list.is_empty() => ranks_before(job, index),
+                _ => 0,
+            };
+            let there = (app.places.len() as u32).saturating_sub(first);
+            let asked = asked.unwrap_or(there.max(1));
             if asked > there {
                 return Err(MapError::SequenceTooShort { asked, lines: there, program: program(app.context) });
             }
-            Ok((0..asked as usize).map(|at| Line { at, cpus: cpus(at) }).collect())
+            let (first, asked) = (first as usize, asked as usize);
+            Ok((first..first + asked).map(|at| Line { at, cpus: cpus(at) }).collect())
         }
     }
 }
 
-/// Returns the rank at which the app begins in the file: a file of the job counts over all apps, a file of the app
-/// begins with it.
+/// Returns the rank, or the line, at which the app begins in the file: a file of the job counts over all apps, a file
+/// of the app begins with it.
 fn ranks_before(job: &Job<'_>, index: usize) -> u32 {
     if job.apps[index].context.map.is_some() {
         return 0;

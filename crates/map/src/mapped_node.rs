@@ -126,7 +126,7 @@ impl MappedNode<'_> {
             Mapper::Object(_) | Mapper::Device if !order.is_empty() => {
                 (0..count).map(|k| order[k as usize % order.len()]).collect()
             }
-            Mapper::PerObject(per, _) => (0..count).map(|k| k / per).collect(),
+            Mapper::PerObject(per, _) | Mapper::PerDevice(per, _) => (0..count).map(|k| k / per).collect(),
             _ => vec![0; count as usize],
         }
     }
@@ -136,7 +136,7 @@ impl MappedNode<'_> {
         let cpus = match policy.bind {
             BindTo::Object(_) if !self.overflowed => {
                 match self.binder.bind(&self.shape, object, policy.overload, policy.limit) {
-                    // What earlier apps have taken of the object is not for this one, unless nothing else is there.
+                    // Processors that earlier apps have taken are not for this one, unless the object has no others.
                     Ok(cpus) => {
                         Some(cpus.difference(&self.used)).filter(|left| !left.is_empty()).or(Some(cpus.clone()))
                     }

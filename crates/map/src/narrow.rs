@@ -27,7 +27,7 @@ pub(crate) fn narrowed(
     let ([app], [shares]) = (&spec.apps[..], apps) else {
         return None;
     };
-    let request = app.map.as_ref().unwrap_or(&spec.map);
+    let request = spec.map_of(app);
     let fills = matches!(request.by, None | Some(MapBy::Slot | MapBy::Object(_))) && !request.span;
     let np = app.np.filter(|np| fills && *np > 0)?;
     let position = positions(nodes);

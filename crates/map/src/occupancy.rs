@@ -57,6 +57,12 @@ impl Occupancy {
         for (at, count) in used {
             nodes[at].slots_inuse += count;
         }
+        self.claim_ranks(map);
+        Ok(())
+    }
+
+    /// Claims what the processes of a companion job use: their ranks on their nodes, and no slots.
+    pub fn claim_ranks(&mut self, map: &JobMap) {
         for (id, placement) in placements(map) {
             let node = self.nodes.entry(id).or_default();
             node.ranks.insert(placement.node_rank.0);
@@ -64,7 +70,6 @@ impl Occupancy {
                 *node.cpus.entry(cpu).or_default() += 1;
             }
         }
-        Ok(())
     }
 
     /// Releases what the job used. Nodes that have left the pool are skipped.
@@ -77,6 +82,11 @@ impl Occupancy {
             debug_assert!(node.slots_inuse >= count, "released more than was claimed");
             node.slots_inuse = node.slots_inuse.saturating_sub(count);
         }
+        self.release_ranks(map);
+    }
+
+    /// Releases what the processes of a companion job used.
+    pub fn release_ranks(&mut self, map: &JobMap) {
         for (id, placement) in placements(map) {
             let Some(node) = self.nodes.get_mut(&id) else {
                 continue;

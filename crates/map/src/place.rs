@@ -24,7 +24,7 @@ use crate::unplaceable;
 /// are contiguous over the apps.
 ///
 /// # Errors
-/// What does not fit, with the numbers, and what would.
+/// The request that does not fit, with the numbers, and one that would.
 ///
 /// # Panics
 /// When there is not exactly one selection per app context.
@@ -74,7 +74,7 @@ impl<'a> Job<'a> {
         let mut candidates: Vec<Candidate<'a>> = Vec::new();
         let mut places = Vec::new();
         for (app, shares) in spec.apps.iter().zip(shares) {
-            let request = app.map.as_ref().unwrap_or(&spec.map);
+            let request = spec.map_of(app);
             let mut mine = Vec::new();
             for share in shares {
                 let at = position(share.node).ok_or(MapError::UnknownNode(share.node))?;
@@ -217,6 +217,10 @@ impl<'a> Job<'a> {
                 || self.candidates[candidate].usable(kind),
                 |mapped_nodes| mapped_nodes.shape(candidate).objects,
             ),
+            Mapper::PerDevice(..) => mapped_nodes.map_or_else(
+                || app.lists.device.map_or(0, |device| self.candidates[candidate].devices(device)),
+                |mapped_nodes| mapped_nodes.shape(candidate).objects,
+            ),
             _ => 1,
         };
         Limit { free, room, objects, processors }
@@ -303,7 +307,7 @@ fn is_list(request: &MapRequest) -> bool {
 pub(crate) fn lists(request: &MapRequest) -> Lists<'_> {
     match &request.by {
         Some(MapBy::PeList(list)) => Lists { pes: Some(list), device: None },
-        Some(MapBy::Device(device)) => Lists { pes: None, device: Some(device) },
+        Some(MapBy::Device(device) | MapBy::PerDevice(_, device)) => Lists { pes: None, device: Some(device) },
         _ => Lists::default(),
     }
 }
@@ -330,9 +334,9 @@ fn expected_total(spec: &JobSpec, candidates: &[Candidate<'_>], places: &[Vec<(u
         };
         mine.iter().map(free).map(u64::from).sum()
     };
-    let unstated = |app: &AppContext, mine| match app.map.as_ref().unwrap_or(&spec.map).by {
+    let unstated = |app: &AppContext, mine| match spec.map_of(app).by {
         // The number is not known before the map; the reference counts none.
-        Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_)) => 0,
+        Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::PerDevice(..) | MapBy::Seq(_) | MapBy::RankFile(_)) => 0,
         _ => slots(mine),
     };
     spec.apps.iter().zip(places).map(|(app, mine)| app.np.map_or_else(|| unstated(app, mine), u64::from)).sum()

@@ -1,7 +1,10 @@
 //! Resolves a request for placement to a placement policy: the field's defaults, conflicts, and the texts in a job map.
 //! Source: the documentation and the printed maps of the reference (5.0).
 
-use ferrite_types::{BindTo, CpuKind, MapBy, MapRequest, ObjectKind, PlacementTexts, RankBy, Topology};
+use ferrite_types::{
+    BindTo, CpuKind, DeviceKind, DeviceRequest, DeviceWanted, MapBy, MapRequest, ObjectKind, PlacementTexts, RankBy,
+    Topology,
+};
 
 use crate::error::MapError;
 
@@ -13,10 +16,35 @@ pub(crate) enum Mapper {
     Object(ObjectKind),
     PerNode(u32),
     PerObject(u32, ObjectKind),
-    PeList { ordered: bool },
+    PeList {
+        ordered: bool,
+    },
     Seq,
     RankFile,
     Device,
+    /// `None` = by the name of a device, which no directive asks for.
+    PerDevice(u32, Option<DeviceKind>),
+}
+
+impl Mapper {
+    /// The number of processes for each node, object or device of `ppr`.
+    pub(crate) fn per_resource(self) -> Option<u32> {
+        match self {
+            Mapper::PerNode(per) | Mapper::PerObject(per, _) | Mapper::PerDevice(per, _) => Some(per),
+            Mapper::Slot
+            | Mapper::Node
+            | Mapper::Object(_)
+            | Mapper::PeList { .. }
+            | Mapper::Seq
+            | Mapper::RankFile
+            | Mapper::Device => None,
+        }
+    }
+
+    /// True when processes are mapped onto devices.
+    pub(crate) fn is_by_device(self) -> bool {
+        matches!(self, Mapper::Device | Mapper::PerDevice(..))
+    }
 }
 
 /// The placement of one app, with all defaults filled in.
@@ -66,7 +94,7 @@ impl PlacementPolicy {
         let map = mapper(app, everywhere);
         let cpus = cpu_kind(app, map, everywhere);
         let rank = app.rank_by.unwrap_or_else(|| default_rank(map, app.span));
-        if matches!(rank, RankBy::Fill | RankBy::Span) && map_kind(map).is_none() && map != Mapper::Device {
+        if matches!(rank, RankBy::Fill | RankBy::Span) && map_kind(map).is_none() && !map.is_by_device() {
             return Err(MapError::RankNeedsObjects { rank: rank_word(rank), map: map_name(map) });
         }
         if app.span && !matches!(map, Mapper::Object(_) | Mapper::Device | Mapper::Slot | Mapper::Node) {
@@ -146,7 +174,7 @@ impl PlacementPolicy {
 
     fn mapper_text(&self) -> &'static str {
         match self.map {
-            Mapper::PerNode(_) | Mapper::PerObject(..) => "ppr",
+            Mapper::PerNode(_) | Mapper::PerObject(..) | Mapper::PerDevice(..) => "ppr",
             Mapper::Seq => "seq",
             Mapper::RankFile => "rank_file",
             Mapper::Slot | Mapper::Node | Mapper::Object(_) | Mapper::PeList { .. } | Mapper::Device => "round_robin",
@@ -184,6 +212,7 @@ impl PlacementPolicy {
         match self.map {
             Mapper::PerNode(n) => Some(format!("{n}:node")),
             Mapper::PerObject(n, kind) => Some(format!("{n}:{}", kind_word(kind))),
+            Mapper::PerDevice(n, kind) => Some(format!("{n}:{}", device_word(kind))),
             _ => None,
         }
     }
@@ -201,6 +230,10 @@ fn mapper(app: &MapRequest, everywhere: impl Fn(ObjectKind) -> bool) -> Mapper {
         Some(MapBy::Seq(_)) => Mapper::Seq,
         Some(MapBy::RankFile(_)) => Mapper::RankFile,
         Some(MapBy::Device(_)) => Mapper::Device,
+        Some(MapBy::PerDevice(n, DeviceRequest { wanted: DeviceWanted::Kind(kind), .. })) => {
+            Mapper::PerDevice(*n, Some(*kind))
+        }
+        Some(MapBy::PerDevice(n, _)) => Mapper::PerDevice(*n, None),
         None => match app.bind_to {
             // A process with several processors does not fit into a core.
             _ if app.pes.is_some_and(|n| n > 1) => Mapper::Slot,
@@ -297,6 +330,7 @@ pub(crate) fn map_name(map: Mapper) -> String {
     match map {
         Mapper::PerNode(n) => format!("ppr:{n}:node"),
         Mapper::PerObject(n, kind) => format!("ppr:{n}:{}", kind_word(kind)),
+        Mapper::PerDevice(n, kind) => format!("ppr:{n}:{}", device_word(kind)),
         Mapper::PeList { .. } => "pe-list".to_owned(),
         Mapper::Seq => "seq".to_owned(),
         Mapper::RankFile => "rankfile".to_owned(),
@@ -327,7 +361,7 @@ fn map_word(map: Mapper) -> &'static str {
         Mapper::PeList { .. } => "PE-LIST",
         Mapper::Seq => "SEQUENTIAL",
         Mapper::RankFile => "BYUSER",
-        Mapper::Device => "BYDEVICE",
+        Mapper::Device | Mapper::PerDevice(..) => "BYDEVICE",
     }
 }
 
@@ -337,6 +371,16 @@ fn rank_word(rank: RankBy) -> &'static str {
         RankBy::Node => "node",
         RankBy::Fill => "fill",
         RankBy::Span => "span",
+    }
+}
+
+/// Returns the user's word for the devices that `ppr` counts.
+fn device_word(kind: Option<DeviceKind>) -> &'static str {
+    match kind {
+        Some(DeviceKind::Gpu) => "device=gpu",
+        Some(DeviceKind::Network) => "device=network",
+        Some(DeviceKind::Block) => "device=block",
+        None => "device",
     }
 }
 

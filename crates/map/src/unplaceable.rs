@@ -24,21 +24,21 @@ impl<'a> Job<'a> {
         let total = |of: fn(&Limit) -> u32| limits.iter().fold(0u32, |sum, l| sum.saturating_add(of(l)));
         let policy = &app.policy;
         let program = program(app.context);
-        let asked = app.context.np.or_else(|| match policy.map {
-            Mapper::PerNode(per) | Mapper::PerObject(per, _) => Some(per.saturating_mul(total(|l| l.objects))),
-            _ => None,
-        });
+        let per = policy.map.per_resource();
+        let asked = app.context.np.or_else(|| Some(per?.saturating_mul(total(|l| l.objects))));
+        let share = |l: &Limit| per.map_or(u32::MAX, |per| per.saturating_mul(l.objects));
         match why {
             TooMany::Slots => {
-                MapError::NotEnoughSlots { asked, program, free: total(|l| l.free), nodes: self.node_slots(app) }
+                let mut nodes = self.node_slots(app);
+                // With ppr a node takes no more than its share, whatever is free there.
+                for (node, limit) in nodes.iter_mut().zip(limits).filter(|(_, limit)| share(limit) < limit.free) {
+                    node.share = Some(share(limit));
+                }
+                let free = limits.iter().fold(0u32, |sum, l| sum.saturating_add(l.free.min(share(l))));
+                MapError::NotEnoughSlots { asked, program, free, nodes }
             }
             TooMany::Room => {
-                // With ppr a node takes no more than that, whatever its room.
-                let most = |l: &Limit| match policy.map {
-                    Mapper::PerNode(per) | Mapper::PerObject(per, _) => l.room.min(per.saturating_mul(l.objects)),
-                    _ => l.room,
-                };
-                let room = limits.iter().fold(0u32, |sum, l| sum.saturating_add(most(l)));
+                let room = limits.iter().fold(0u32, |sum, l| sum.saturating_add(l.room.min(share(l))));
                 MapError::MaxSlots { asked: asked.unwrap_or_default(), program, room }
             }
             TooMany::Ppr(given) => MapError::PprConflict {
@@ -100,6 +100,7 @@ impl<'a> Job<'a> {
                 inuse: record.slots_inuse,
                 earlier: *placed,
                 cap,
+                share: None,
             }
         };
         app.places.iter().map(describe).collect()
@@ -113,7 +114,7 @@ impl<'a> Job<'a> {
 }
 
 fn ppr_unit(map: Mapper) -> &'static str {
-    map_kind(map).map_or("node", kind_word)
+    if map.is_by_device() { "device" } else { map_kind(map).map_or("node", kind_word) }
 }
 
 /// Returns the error of the first node when no node can take a process of the app.
@@ -155,7 +156,7 @@ pub(crate) fn obstacle_to_all(job: &Job<'_>, app: &App<'_>, mapped_nodes: &Mappe
 
 fn device_name(app: &App<'_>) -> String {
     match &app.request.by {
-        Some(MapBy::Device(device)) => match &device.wanted {
+        Some(MapBy::Device(device) | MapBy::PerDevice(_, device)) => match &device.wanted {
             DeviceWanted::Kind(kind) => format!("devices of class {}", format!("{kind:?}").to_lowercase()),
             DeviceWanted::Named(name) => format!("devices called {name}"),
         },

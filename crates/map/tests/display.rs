@@ -1,4 +1,4 @@
-//! What a user sees of a map in each of its written forms.
+//! A map in each of its written forms.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What holds for every job on every pool of nodes, whatever was asked for.
+//! Properties of every job on every pool of nodes, whatever was asked for.
 
 mod common;
 
@@ -130,7 +130,7 @@ prop_compose! {
         rank_by in prop::sample::select(RANKERS),
         bind_to in prop::sample::select(BINDERS),
     ) -> JobSpec {
-        // What contradicts itself is the parser's to refuse.
+        // The parser refuses contradictions.
         let text = format!("{map_by}{qualifier}");
         let fits = ferrite_map::directive::parse_map_by(&text).is_ok();
         job(&nps, if fits { &text } else { map_by }, rank_by, bind_to)

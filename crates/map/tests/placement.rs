@@ -1,4 +1,4 @@
-//! What a user sees for what a user asks: job maps and refusals.
+//! Job maps and refusals, as a user sees them.
 
 mod common;
 
@@ -119,7 +119,7 @@ fn stated_slots_beyond_the_cores_leave_the_job_unbound_unless_binding_was_asked_
     pool[0].slots = 3;
     let map = placed(&job(&[Some(5)], "slot", "", ""), &pool).unwrap();
     assert_eq!(cpus(&map), "- - - - -");
-    // What fits on the cores of all nodes is bound, on the next node if need be.
+    // Processes that fit on the cores of all nodes are bound, on the next node if need be.
     let map = placed(&job(&[Some(4)], "core", "", ""), &pool).unwrap();
     assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n1 n1", "0 1 0 1"));
     insta::assert_snapshot!(shown(&job(&[Some(5)], "slot", "", "core"), &pool));
@@ -381,6 +381,20 @@ fn a_sequence_puts_one_process_at_each_line_and_binds_it_there() {
     insta::assert_snapshot!(format!("{short}\n--\n{crowded}"));
 }
 
+#[test]
+fn apps_share_the_lines_of_one_sequence_and_the_last_takes_the_rest() {
+    let pool = nodes(3, 4, machine());
+    let lines = ["n2", "n0", "n1", "n2"].map(|name| SeqLine { host: host(name), cpus: None });
+    let mut spec = job(&[Some(1), None], "", "", "none");
+    spec.map.by = Some(MapBy::Seq(lines.to_vec()));
+    let shares = [at(&[2, 0, 1, 2]), at(&[2, 0, 1, 2])];
+    let map = place(&spec, &pool, &shares, &Occupancy::default()).unwrap();
+    assert_eq!(order(&map), "n2 n0 n1 n2");
+    spec.apps[0].np = None;
+    let short = place(&spec, &pool, &shares, &Occupancy::default()).unwrap_err().to_string();
+    assert!(short.contains("has 0 places"), "{short}");
+}
+
 /// Two packages of four cores, a graphics processor at each and a second one at the first.
 fn with_devices() -> Topology {
     let mut machine = machine();
@@ -416,6 +430,40 @@ fn a_device_takes_one_process_that_is_bound_next_to_it() {
         shown(&job(&[Some(1)], "device=mlx5_0", "", ""), &pool),
     ];
     insta::assert_snapshot!(all.join("\n--\n"));
+}
+
+#[test]
+fn ppr_counts_the_devices_of_a_kind_and_its_processes_share_them() {
+    let pool = nodes(2, 8, with_devices());
+    let devices = |map: &ferrite_types::JobMap| map.procs.iter().map(|p| p.devices.clone()).collect::<Vec<_>>();
+    let map = placed(&job(&[None], "ppr:2:device=gpu", "", "core"), &nodes(1, 8, with_devices())).unwrap();
+    assert_eq!(devices(&map), [[0], [0], [1], [1], [2], [2]]);
+    assert_eq!(cpus(&map), "0 1 2 3 4 5");
+    let texts = &map.policies[0];
+    assert_eq!((texts.map_by.as_str(), texts.ppr.as_deref()), ("BYDEVICE:NOOVERSUBSCRIBE", Some("2:device=gpu")));
+    let turns = placed(&job(&[Some(4)], "ppr:1:device=gpu:interleave", "", "none"), &pool).unwrap();
+    assert_eq!((order(&turns).as_str(), devices(&turns)), ("n0 n0 n0 n1", vec![vec![0], vec![2], vec![1], vec![0]]));
+    // A node without such a device gets no process.
+    let mut mixed = nodes(2, 8, with_devices());
+    mixed[0].topology = machine().into();
+    assert_eq!(order(&placed(&job(&[None], "ppr:1:device=gpu", "", ""), &mixed).unwrap()), "n1 n1 n1");
+    let all = [
+        shown(&job(&[Some(7)], "ppr:1:device=gpu", "", ""), &pool),
+        shown(&job(&[None], "ppr:3:device=gpu", "", ""), &pool),
+        shown(&job(&[None], "ppr:1:device=network", "", ""), &pool),
+    ];
+    insta::assert_snapshot!(all.join("\n--\n"));
+}
+
+#[test]
+fn ppr_of_a_later_app_counts_what_is_left_on_each_node() {
+    let mut pool = nodes(2, 4, machine());
+    pool[0].slots = 3;
+    let mut spec = job(&[Some(2), Some(3)], "slot", "", "");
+    spec.apps[1].map = Some(job(&[None], "ppr:2:node", "", "").map);
+    assert_eq!(order(&placed(&spec, &pool).unwrap()), "n0 n0 n0 n1 n1");
+    spec.apps[1].np = None;
+    insta::assert_snapshot!(shown(&spec, &pool));
 }
 
 #[test]

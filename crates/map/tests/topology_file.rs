@@ -65,7 +65,7 @@ fn a_card_is_one_device_whatever_its_names() {
 }
 
 proptest::proptest! {
-    /// What the fuzz target says too: a file is refused, or it is a machine.
+    /// A file is refused, or it is a machine (as the fuzz target asserts too).
     #[test]
     fn a_damaged_file_is_refused_or_still_a_machine(at in 0usize..5000, cut in 0usize..12, put in "[0-9a-fx,<>/\" ]{0,6}") {
         let file = include_str!("topologies/devices.xml");

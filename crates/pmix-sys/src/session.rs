@@ -1,4 +1,4 @@
-//! What later releases add to 4.2, whose header the bindings are made from, and what a server here uses of it: session
+//! Additions of later releases that a server here uses (the bindings are made from the header of 4.2): session
 //! control, allocation and spawn requests. By hand, from the PMIx standard and the public header; the keys are texts,
 //! so that a client may pass those that its own release does not define yet. (The `PMIx_Session_control` of 5.0 only
 //! says that it is not supported; that of 6.0 and later comes here.)

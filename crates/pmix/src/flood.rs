@@ -23,7 +23,7 @@ struct Rate {
 const OF_ONE: Rate = Rate { events: 1_024, events_a_second: 1_000, bytes: 4 << 20, bytes_a_second: 1 << 20 };
 const OF_ALL: Rate = Rate { events: 8_192, events_a_second: 8_000, bytes: 32 << 20, bytes_a_second: 16 << 20 };
 
-/// What is left of a budget.
+/// The rest of a budget.
 #[derive(Clone, Copy)]
 struct Budget {
     events: u64,

@@ -53,6 +53,22 @@ pub enum Claim {
 }
 
 impl FirstMessage {
+    /// Returns the first message of a process of a job, as a client of release 4.2 writes it.
+    #[must_use]
+    pub fn of_client(proc: &Proc, (uid, gid): (u32, u32)) -> Vec<u8> {
+        let mut body = b"native\0".to_vec();
+        body.extend((CREDENTIAL as u32).to_be_bytes());
+        body.extend(uid.to_ne_bytes());
+        body.extend(gid.to_ne_bytes());
+        // The kind of caller, then its name.
+        body.push(0);
+        body.extend(proc.nspace.bytes());
+        body.push(0);
+        body.extend(proc.rank.to_be_bytes());
+        body.extend(b"4.2.2\0v41\0\x01hash\0");
+        [&START[..], &(body.len() as u64).to_ne_bytes(), &body].concat()
+    }
+
     /// Judges all received bytes.
     pub fn judge(bytes: &[u8]) -> Self {
         let start = &bytes[..bytes.len().min(START.len())];
@@ -295,6 +311,13 @@ mod tests {
         assert_eq!(claim(&client()), Claim::Client(Proc::new("dvm@1", 2)));
         let exact = framed(&[HEAD, CLIENT, b"5.0.11rc1\0v41\0\x01hash\0"].concat());
         assert_eq!(claim(&exact), Claim::Client(Proc::new("dvm@1", 2)));
+    }
+
+    #[test]
+    fn a_message_that_is_written_here_is_one_of_a_client() {
+        let proc = Proc::new("dvm@1", 7);
+        let greeting = Greeting { claim: Claim::Client(proc.clone()), uid: 1000 };
+        assert_eq!(FirstMessage::judge(&FirstMessage::of_client(&proc, (1000, 100))), FirstMessage::Complete(greeting));
     }
 
     #[test]

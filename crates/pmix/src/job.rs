@@ -45,9 +45,11 @@ pub struct JobInfo {
     pub local_node: Option<usize>,
     /// Every application of the job.
     pub apps: Vec<AppInfo>,
+    /// True when failed processes of the job are started again.
+    pub restarts: bool,
     /// The processes on this machine.
     pub local: Vec<LocalProc>,
-    /// What is known of processes elsewhere beside their place, by rank; not asked for above [`DETAILS_UP_TO`].
+    /// Data of processes elsewhere beside their place, by rank; not asked for above [`DETAILS_UP_TO`].
     pub remote: BTreeMap<u32, RemoteProc>,
     /// The place where processes of this node wait for a debugger.
     pub stop: Option<Stop>,
@@ -124,8 +126,6 @@ pub struct LocalProc {
     pub local_rank: u16,
     /// Its rank among all processes on this machine.
     pub node_rank: u16,
-    /// Number of its restarts.
-    pub reincarnation: u32,
     /// Its directory; must exist.
     #[serde(with = "crate::protocol::path")]
     pub proc_dir: PathBuf,
@@ -161,7 +161,7 @@ pub(crate) trait Compress {
 pub enum Stop {
     /// In `PMIx_Init`.
     Init,
-    /// Where the program itself waits, at the place of this name.
+    /// At the place of this name, where the program itself waits.
     App(Option<String>),
 }
 
@@ -320,8 +320,9 @@ fn place(job: &JobInfo, proc: &LocalProc, node: Option<&NodeInfo>) -> Vec<Info> 
         Info::new(sys::PMIX_APP_RANK, Value::Rank(proc.app_rank)),
         Info::new(sys::PMIX_LOCAL_RANK, proc.local_rank),
         Info::new(sys::PMIX_NODE_RANK, proc.node_rank),
-        Info::new(sys::PMIX_REINCARNATION, proc.reincarnation),
     ];
+    // The library cannot be told later of a restart: a variable of the process has the number then.
+    infos.extend((!job.restarts).then(|| Info::new(sys::PMIX_REINCARNATION, 0u32)));
     let set = job.apps.iter().find(|app| app.number == proc.app).and_then(|app| app.set.clone());
     infos.extend(set.map(|set| Info::new(sys::PMIX_PSET_NAMES, Value::Strings(vec![set]))));
     infos.extend(proc.cpuset.as_deref().map(|cpuset| Info::new(sys::PMIX_CPUSET, cpuset)));

@@ -20,6 +20,7 @@ mod job;
 mod module;
 mod progress;
 pub mod protocol;
+mod pulls;
 mod replies;
 mod server;
 mod socket;

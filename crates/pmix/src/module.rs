@@ -10,6 +10,7 @@ use ferrite_pmix_sys as sys;
 
 use crate::array::{InfoArray, PdataArray};
 use crate::progress::Progress;
+use crate::pulls::Pulls;
 use crate::server::{Inner, active};
 use crate::value::{self, flag, slice, text, timeout_s};
 use crate::{Completer, Info, LogChannel, LogEntry, Proc, Published, Question, Status, Upcall};
@@ -116,6 +117,15 @@ fn info_reply(inner: &Inner, callback: sys::pmix_info_cbfunc_t, data: *mut c_voi
     some_infos_reply(inner, 0, callback, data)
 }
 
+/// As [`info_reply`]; from the answer on the library may use `data` for another operation.
+fn group_reply(inner: &Inner, callback: sys::pmix_info_cbfunc_t, data: *mut c_void) -> Completer<Vec<Info>> {
+    answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<Info>, Status>| {
+        active().into_iter().for_each(|inner| inner.end_group(data as usize));
+        // SAFETY: the library gave the pair for one call.
+        unsafe { send_infos(callback, data, status_of(&result), &result.unwrap_or_default()) };
+    })
+}
+
 /// As [`info_reply`]; an answer with fewer than `wanted` infos is a partial success.
 fn some_infos_reply(
     inner: &Inner,
@@ -126,12 +136,30 @@ fn some_infos_reply(
     answer(inner.progress(), callback, data, move |callback, data, result: Result<Vec<Info>, Status>| {
         let is_partial = result.as_ref().is_ok_and(|infos| infos.len() < wanted);
         let status = if is_partial { Status::PARTIAL_SUCCESS.0 } else { status_of(&result) };
-        let mut array = Box::new(InfoArray::new(&result.unwrap_or_default()));
-        let (infos, len) = (array.as_mut_ptr(), array.len());
-        let array = Box::into_raw(array);
-        // SAFETY: the library gave the pair for one call; the array lives until the library calls `release_infos`.
-        unsafe { callback(status, infos, len, data, Some(release_infos), array.cast()) };
+        // SAFETY: the library gave the pair for one call.
+        unsafe { send_infos(callback, data, status, &result.unwrap_or_default()) };
     })
+}
+
+type InfoCallback = unsafe extern "C" fn(
+    sys::pmix_status_t,
+    *mut sys::pmix_info_t,
+    usize,
+    *mut c_void,
+    sys::pmix_release_cbfunc_t,
+    *mut c_void,
+);
+
+/// Calls back with infos, on the library's thread.
+///
+/// # Safety
+/// The library gave callback and data for this one call.
+unsafe fn send_infos(callback: InfoCallback, data: *mut c_void, status: sys::pmix_status_t, infos: &[Info]) {
+    let mut array = Box::new(InfoArray::new(infos));
+    let (infos, len) = (array.as_mut_ptr(), array.len());
+    let array = Box::into_raw(array);
+    // SAFETY: the caller's promise; the array lives until the library calls `release_infos`.
+    unsafe { callback(status, infos, len, data, Some(release_infos), array.cast()) };
 }
 
 unsafe extern "C" fn release_infos(array: *mut c_void) {
@@ -192,7 +220,10 @@ unsafe extern "C" fn client_finalized(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let proc = unsafe { Proc::from_raw(proc) };
-    raise_from(proc, |inner, proc| Upcall::ClientFinalized { proc, reply: op_reply(inner, callback, data) })
+    raise_from(proc, |inner, proc| {
+        inner.pulls().into_iter().for_each(|mut pulls| pulls.part_with(&proc));
+        Upcall::ClientFinalized { proc, reply: op_reply(inner, callback, data) }
+    })
 }
 
 unsafe extern "C" fn abort(
@@ -419,6 +450,9 @@ unsafe extern "C" fn tool_connected(
     let info = unsafe { Info::from_array(info, ninfo) };
     let Some(inner) = active() else { return };
     let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<Proc, Status>| {
+        if let (Ok(tool), Some(inner)) = (&result, active()) {
+            inner.pulls().into_iter().for_each(|mut pulls| pulls.meet(tool.clone()));
+        }
         let named = result.and_then(|proc| proc.to_raw().ok_or(Status::BAD_PARAM));
         let mut proc = named.unwrap_or(sys::pmix_proc_t { nspace: [0; 256], rank: 0 });
         // SAFETY: the library gave the pair for one call, and copies the name.
@@ -490,17 +524,31 @@ unsafe extern "C" fn job_control(
     })
 }
 
-// A pull starts no forwarding through the library yet, but a later refusal makes the library use freed memory.
+// The output of a tool's jobs is forwarded from their start; a pull adds a reader in the library.
 unsafe extern "C" fn iof_pull(
-    _procs: *const sys::pmix_proc_t,
-    _nprocs: usize,
-    _directives: *const sys::pmix_info_t,
-    _ndirectives: usize,
+    procs: *const sys::pmix_proc_t,
+    nprocs: usize,
+    directives: *const sys::pmix_info_t,
+    ndirectives: usize,
     _channels: sys::pmix_iof_channel_t,
     _callback: sys::pmix_op_cbfunc_t,
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
-    DONE
+    // SAFETY: see `client_connected`.
+    let (procs, directives) = unsafe { (Proc::from_array(procs, nprocs), Info::from_array(directives, ndirectives)) };
+    let Some(inner) = active() else { return Status::NOT_RUNNING.0 };
+    let decided = match inner.pulls() {
+        Some(pulls) => pulls.decide(&procs, &directives),
+        None => Pulls::default().decide(&procs, &directives),
+    };
+    match decided {
+        Ok(()) => DONE,
+        Err(status) => {
+            let service = "pulling output of a job that no tool of this node has spawned, or keeping it".to_owned();
+            inner.receive(Upcall::Refused { proc: None, service });
+            status.0
+        }
+    }
 }
 
 unsafe extern "C" fn publish(
@@ -569,7 +617,11 @@ unsafe extern "C" fn spawn(
     // SAFETY: see `client_connected`.
     let apps = unsafe { value::apps(apps, napps) };
     raise_from(proc, |inner, proc| {
-        let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<String, Status>| {
+        let spawner = proc.clone();
+        let reply = answer(inner.progress(), callback, data, move |callback, data, result: Result<String, Status>| {
+            if let (Ok(nspace), Some(inner)) = (&result, active()) {
+                inner.pulls().into_iter().for_each(|mut pulls| pulls.note(&spawner, nspace));
+            }
             // The library copies the name; a name with a NUL, which no namespace has, counts as none.
             let name = CString::new(result.as_deref().unwrap_or_default()).unwrap_or_default();
             // SAFETY: the library gave the pair for one call; the name lives until it returns.
@@ -669,7 +721,10 @@ pub(crate) unsafe extern "C" fn connection_lost(
             crate::Value::Proc(proc) => Some(proc),
             _ => None,
         });
-        source.into_iter().chain(others).for_each(|proc| inner.receive(Upcall::Lost { proc }));
+        source.into_iter().chain(others).for_each(|proc| {
+            inner.pulls().into_iter().for_each(|mut pulls| pulls.part_with(&proc));
+            inner.receive(Upcall::Lost { proc });
+        });
     }
     if let Some(callback) = callback {
         let done = sys::PMIX_EVENT_ACTION_COMPLETE;
@@ -691,13 +746,16 @@ unsafe extern "C" fn group(
     // SAFETY: see `client_connected`.
     let (name, procs, info) =
         unsafe { (text(name), Proc::from_array(procs, nprocs), Info::from_array(directives, ndirectives)) };
+    if !active().is_none_or(|inner| inner.begin_group(data as usize)) {
+        return ACCEPTED;
+    }
     // A refusal goes by the callback as well: libpmix 4.2.2 keeps the clients waiting for another return value.
     raise(|inner| {
         let makes = match operation {
             sys::pmix_group_operation_t_PMIX_GROUP_CONSTRUCT => true,
             sys::pmix_group_operation_t_PMIX_GROUP_DESTRUCT => false,
             _ => {
-                info_reply(inner, callback, data).refuse();
+                group_reply(inner, callback, data).refuse();
                 return Upcall::Refused {
                     proc: procs.into_iter().next(),
                     service: format!("group operation {operation}"),
@@ -705,7 +763,7 @@ unsafe extern "C" fn group(
             }
         };
         let (timeout_s, local_status) = (timeout_s(&info), local_status(&info));
-        let reply = info_reply(inner, callback, data);
+        let reply = group_reply(inner, callback, data);
         Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply }
     })
 }

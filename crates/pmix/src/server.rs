@@ -1,7 +1,7 @@
 //! The server: started once, told about jobs, stopped once. It holds the library, the receiver of upcalls, and the
 //! direct modex requests that the library has not answered yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::path::PathBuf;
@@ -16,6 +16,7 @@ use crate::array::InfoArray;
 use crate::flood::Floodgate;
 use crate::job::{Compress, describe};
 use crate::progress::Progress;
+use crate::pulls::Pulls;
 use crate::value::slice;
 use crate::{Info, JobInfo, Proc, Status, Upcall, Value, module};
 
@@ -86,6 +87,11 @@ pub(crate) struct Inner {
     started: Instant,
     floodgate: Mutex<Floodgate>,
     dmodex: Mutex<Dmodex>,
+    /// Callback data of group operations that are not answered yet, as numbers.
+    groups: Mutex<BTreeSet<usize>>,
+    /// True where tools are admitted.
+    has_tools: bool,
+    pulls: Mutex<Pulls>,
 }
 
 #[derive(Default)]
@@ -126,6 +132,23 @@ impl Inner {
     /// "in progress" with a later callback, which others do not expect.
     pub(crate) fn hides_refused_events(&self) -> bool {
         self.version.major == 4
+    }
+
+    /// Jobs whose output tools may pull; `None` where no tools are admitted.
+    pub(crate) fn pulls(&self) -> Option<MutexGuard<'_, Pulls>> {
+        self.has_tools.then(|| self.pulls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes a group operation by its callback data; false for one that waits for its answer already. libpmix 5.0.7
+    /// asks twice for the end of a group whose members are all of this node, and a second answer would free its data
+    /// again.
+    pub(crate) fn begin_group(&self, data: usize) -> bool {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner).insert(data)
+    }
+
+    /// Forgets a group operation, which is being answered.
+    pub(crate) fn end_group(&self, data: usize) {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner).remove(&data);
     }
 
     fn dmodex(&self) -> MutexGuard<'_, Dmodex> {
@@ -187,6 +210,9 @@ impl Server {
             started: Instant::now(),
             floodgate: Mutex::new(Floodgate::new()),
             dmodex: Mutex::default(),
+            groups: Mutex::default(),
+            has_tools: config.tool_support,
+            pulls: Mutex::default(),
         });
         // This comes before the call, because upcalls may come before it returns.
         set_active(Some(Arc::clone(&inner)));

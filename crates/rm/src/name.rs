@@ -98,6 +98,14 @@ pub fn same_host(a: &str, b: &str, keep_fqdn: bool) -> bool {
     short_of(a, b) || short_of(b, a)
 }
 
+/// Returns the position that a host's name means when it is a number: in a resource manager's allocation `3` is `+n3`,
+/// unless a node has that name.
+#[must_use]
+pub fn numbered(name: &str, count: usize) -> Option<usize> {
+    let digits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+    name.parse().ok().filter(|at| digits && *at < count)
+}
+
 /// Positions of many hosts by name, so that ten thousand names need not be compared with each other. It finds the first
 /// host that [`same_host`] would find.
 #[derive(Clone, Debug)]
@@ -227,6 +235,14 @@ mod tests {
                 None => proptest::prop_assert!(!names.iter().any(same)),
             }
         }
+    }
+
+    #[test]
+    fn a_number_is_a_position_among_the_nodes() {
+        assert_eq!(
+            ["0", "3", "4", "", "+1", "n1", "99999999999999999999"].map(|name| numbered(name, 4)),
+            [Some(0), Some(3), None, None, None, None, None]
+        );
     }
 
     #[test]

@@ -101,6 +101,13 @@ impl Params {
         self.put(name, value, Origin::Runtime);
     }
 
+    /// Sets a parameter to the default of the DVM, unless it is set.
+    pub fn set_default(&mut self, name: &str, value: &str) {
+        if !self.is_set(name) {
+            self.put(name, value, Origin::Dvm);
+        }
+    }
+
     /// Sets one parameter of the command line (`--prtemca name value`).
     pub fn set_by_line(&mut self, name: &str, value: &str) {
         self.put(name, value, Origin::CommandLine(name.to_owned()));

@@ -4,7 +4,16 @@
 use ferrite_types::{DaemonRank, HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};
 use thiserror::Error;
 
-use crate::name::{NameIndex, is_loopback};
+use crate::name::{NameIndex, is_loopback, numbered};
+
+/// Rules for the names of hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Naming {
+    /// The whole name counts (`prte_keep_fqdn_hostnames`).
+    pub keep_fqdn: bool,
+    /// In a resource manager's allocation a number that is no node's name counts nodes from 0, as `+nK` does.
+    pub by_number: bool,
+}
 
 /// The reason why an app context has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -61,13 +70,13 @@ pub enum SelectError {
 ///
 /// # Errors
 /// The first requested host or node that is not there.
-pub fn select(nodes: &[NodeRecord], selection: &HostSelection, keep_fqdn: bool) -> Result<Vec<NodeShare>, SelectError> {
+pub fn select(nodes: &[NodeRecord], selection: &HostSelection, naming: Naming) -> Result<Vec<NodeShare>, SelectError> {
     // The usual case needs no index of names, so that a one-process job in a large DVM is cheap.
     if selection.hostfile.is_empty() && selection.hosts.is_empty() {
         let ready = nodes.iter().filter(|node| node.daemon.is_some());
         return Ok(ready.map(|node| NodeShare { node: node.id, cap: None }).collect());
     }
-    let chosen = Pool::new(nodes, keep_fqdn).chosen(selection)?;
+    let chosen = Pool::new(nodes, naming).chosen(selection)?;
     Ok(chosen.iter().map(|c| NodeShare { node: nodes[c.at].id, cap: c.cap }).collect())
 }
 
@@ -79,9 +88,9 @@ pub fn select_places<'h>(
     nodes: &[NodeRecord],
     selection: &HostSelection,
     hosts: impl IntoIterator<Item = &'h HostRef>,
-    keep_fqdn: bool,
+    naming: Naming,
 ) -> Result<Vec<NodeShare>, SelectError> {
-    let pool = Pool::new(nodes, keep_fqdn);
+    let pool = Pool::new(nodes, naming);
     let chosen = pool.chosen(selection)?;
     let place = |host: &HostRef| {
         let kept = pool.filter(&chosen, std::slice::from_ref(host), true)?;
@@ -110,17 +119,18 @@ struct Pool<'a> {
     index: NameIndex,
     /// Position of the head's node, which loopback names mean, as on its own command line.
     head: Option<usize>,
+    by_number: bool,
 }
 
 impl<'a> Pool<'a> {
-    fn new(nodes: &'a [NodeRecord], keep_fqdn: bool) -> Pool<'a> {
-        let mut index = NameIndex::new(keep_fqdn);
+    fn new(nodes: &'a [NodeRecord], naming: Naming) -> Pool<'a> {
+        let mut index = NameIndex::new(naming.keep_fqdn);
         for (at, node) in nodes.iter().enumerate() {
             index.add(&node.name, at);
             node.aliases.iter().for_each(|alias| index.add(alias, at));
         }
         let head = nodes.iter().position(|n| n.daemon == Some(DaemonRank::HEAD));
-        Pool { nodes, index, head }
+        Pool { nodes, index, head, by_number: naming.by_number }
     }
 
     /// Returns the nodes that hostfile and `--host` allow.
@@ -128,7 +138,7 @@ impl<'a> Pool<'a> {
         let mut chosen: Vec<Choice> = (0..self.nodes.len()).map(Choice::whole).collect();
         for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
             if !refs.is_empty() {
-                // What the hostfile allows needs no daemon where --host says what is used of it.
+                // Hosts of the hostfile that --host leaves out need no daemon.
                 let is_last = by == "--host" || selection.hosts.is_empty();
                 chosen = self.filter(&chosen, refs, is_last)?;
                 if chosen.is_empty() {
@@ -145,7 +155,8 @@ impl<'a> Pool<'a> {
 
     fn position(&self, name: &str) -> Option<usize> {
         let head = || self.head.filter(|_| is_loopback(name));
-        self.index.find(name).or_else(head)
+        let number = || numbered(name, self.nodes.len()).filter(|_| self.by_number);
+        self.index.find(name).or_else(head).or_else(number)
     }
 
     fn filter(&self, from: &[Choice], refs: &[HostRef], is_last: bool) -> Result<Vec<Choice>, SelectError> {
@@ -312,14 +323,18 @@ mod tests {
         }
     }
 
-    /// n0 to n3 with daemons, n4 without; something runs on n1.
     fn chosen(file: &str, hosts: &str) -> String {
+        chosen_by(Naming::default(), file, hosts)
+    }
+
+    /// n0 to n3 with daemons, n4 without; something runs on n1.
+    fn chosen_by(naming: Naming, file: &str, hosts: &str) -> String {
         let nodes: Vec<_> = (0..5).map(|i| node(i, u32::from(i == 1))).collect();
         let selection = HostSelection {
             hostfile: hostfile::parse("f", file).unwrap().refs(),
             hosts: if hosts.is_empty() { vec![] } else { hostlist::parse(hosts).unwrap().refs() },
         };
-        match select(&nodes, &selection, false) {
+        match select(&nodes, &selection, naming) {
             Ok(shares) => shares
                 .iter()
                 .map(|s| match s.cap {
@@ -357,6 +372,15 @@ mod tests {
         assert_eq!(chosen("", "n2,+e:2"), "n2 n0 n3");
         assert_eq!(chosen("^n0\n^n4", ""), "n1 n2 n3");
         assert_eq!(chosen("n0\nn1\nn9\n^n1\n^n9", ""), "n0");
+    }
+
+    #[test]
+    fn a_number_names_a_node_of_a_managers_allocation() {
+        let managed = Naming { by_number: true, ..Naming::default() };
+        assert_eq!(chosen_by(managed, "", "3,1:2"), "n3 n1:2");
+        assert_eq!(chosen_by(managed, "n0\nn1\nn2\n^1", "^0"), "n2");
+        assert!(chosen_by(managed, "", "5").starts_with("host 5 is not among the nodes"));
+        assert!(chosen("", "3").starts_with("host 3 is not among the nodes"));
     }
 
     #[test]

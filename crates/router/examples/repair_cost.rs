@@ -1,4 +1,4 @@
-//! What the repair of the tree costs one daemon: one case in one process, so that callgrind can count it.
+//! The cost of a repair of the tree for one daemon: one case in one process, so that callgrind can count it.
 //!
 //! `repair_cost RADIX SIZE DEAD branch|scattered head|ancestor|leaf batched|single|adopting|nothing time|count RUNS`
 //!

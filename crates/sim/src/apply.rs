@@ -67,6 +67,13 @@ impl World {
             Effect::WriteStdin { proc, data } => self.write_stdin(rank, proc, data.len()),
             Effect::CloseStdin { proc } => self.close_stdin(rank, proc),
             Effect::ReadStdin { request, limit } => self.read_stdin(rank, request, limit),
+            Effect::ReadFile { request, entry, offset, length, .. } => {
+                self.read_file(rank, request, (entry, offset, length));
+            }
+            Effect::ReadLocalFile { job, entry, offset, length, .. } => {
+                self.read_local_file(rank, job, (entry, offset, length));
+            }
+            Effect::Stage { job, step } => self.stage(rank, job, &step),
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),
             Effect::Pmix(effect) => self.pmix(rank, effect),
             Effect::Notice { text, .. } => self.report.notices.push(text),
@@ -250,6 +257,7 @@ impl World {
                 let waited = self.hosts.get_mut(&rank).map(|host| host.pmix.deregister(job)).unwrap_or_default();
                 self.go_on(rank, &waited);
             }
+            PmixEffect::Absent(proc) => self.leaves_meetings(rank, proc),
             PmixEffect::Reply { token, result } => {
                 let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
                 let (procs, whole) = match waiting {

@@ -10,7 +10,7 @@ use ferrite_wire::{
 };
 
 use crate::event::Event;
-use crate::pmix::{Meeting, Waiting};
+use crate::pmix::{FENCE_BYTES, Meeting, Waiting};
 use crate::process::{Partner, Reach, Step};
 use crate::world::World;
 
@@ -134,7 +134,7 @@ impl World {
     }
 
     /// Lets a process enter a collective with these members, for which it waits.
-    fn gather(&mut self, rank: DaemonRank, proc: ProcId, kind: Meeting, members: Members) -> bool {
+    pub(crate) fn gather(&mut self, rank: DaemonRank, proc: ProcId, kind: Meeting, members: Members) -> bool {
         self.waits(rank, proc);
         let gathered = self.hosts.get_mut(&rank).and_then(|host| host.pmix.enter(kind, members.clone(), proc));
         if let Some(all) = gathered {
@@ -145,8 +145,16 @@ impl World {
 
     /// Starts a collective that all local participants have entered.
     fn all_met(&mut self, rank: DaemonRank, kind: Meeting, members: Members, all: Vec<ProcId>) {
-        let token = self.ask(rank, Waiting::Meeting(all));
+        let waiting = match kind {
+            Meeting::Fence => {
+                let daemons = self.hosts.get(&rank).and_then(|host| host.pmix.daemons(members.job));
+                Waiting::Fence(all, daemons.unwrap_or(0))
+            }
+            _ => Waiting::Meeting(all),
+        };
+        let token = self.ask(rank, waiting);
         let call = match kind {
+            Meeting::Fence => PmixCall::Fence { members, data: Bytes::from(vec![b'f'; FENCE_BYTES]), token },
             Meeting::Connect => PmixCall::Connect { members, token },
             Meeting::Disconnect => PmixCall::Disconnect { members, token },
             Meeting::Group(number) => {

@@ -1,8 +1,8 @@
 //! Inputs and effects as short lines for the trace: enough to tell two runs apart, without bulk.
 
-use ferrite_core::{DaemonInput, Effect, HeadInput, Input, LinkInput, PmixCall, PmixEffect, Transition};
+use ferrite_core::{DaemonInput, Effect, HeadInput, Input, LinkInput, PmixCall, PmixEffect, StageEffect, Transition};
 use ferrite_wire::control::Request;
-use ferrite_wire::{Frame, FrameKind, Message, Numbers};
+use ferrite_wire::{FilePiece, Frame, FrameKind, Message, Numbers};
 
 /// A frame in a few words.
 #[must_use]
@@ -47,10 +47,20 @@ pub(crate) fn input(input: &Input, message: Option<&Message>) -> String {
         Input::Daemon(DaemonInput::Output { proc, stream, data }) => {
             format!("output {proc} {} {} B", stream.name(), data.len())
         }
+        Input::Head(HeadInput::FileRead { request, piece: Ok(piece) }) => {
+            format!("read for submission {}: {}", request.0, file_piece(piece))
+        }
+        Input::Daemon(DaemonInput::FileRead { job, piece: Ok(piece) }) => {
+            format!("read for job {job}: {}", file_piece(piece))
+        }
         Input::Head(HeadInput::Stdin { request, data }) => format!("stdin of {}: {} B", request.0, data.len()),
         Input::Daemon(DaemonInput::Pmix(call)) => pmix_call(call),
         other => format!("{other:?}"),
     }
+}
+
+fn file_piece(piece: &FilePiece) -> String {
+    format!("file {} from {}, {} B, crc {:08x}", piece.entry, piece.offset, piece.data.len(), piece.sum)
 }
 
 fn pmix_call(call: &PmixCall) -> String {
@@ -83,6 +93,9 @@ pub(crate) fn effect(effect: &Effect, message: Option<&Message>) -> String {
         }
         Effect::Spawn { proc, request } => format!("spawn {proc} {:?}", request.argv),
         Effect::WriteStdin { proc, data } => format!("write stdin {proc} {} B", data.len()),
+        Effect::Stage { job, step: StageEffect::Write { entry, data } } => {
+            format!("stage job {job} file {entry} {} B", data.len())
+        }
         Effect::WriteFile { path, data, .. } => format!("write {path} {} B", data.len()),
         Effect::WriteOutput { sink, data, account } => format!("write {sink:?} {} B {account:?}", data.len()),
         Effect::Trace(Transition::Job { job, from, to }) => {

@@ -6,6 +6,7 @@ use ferrite_types::{AppContext, DaemonRank, DebugStop, JobId, JobSpec, MapBy, St
 use ferrite_wire::control::Request;
 
 use crate::fault;
+use crate::files::bring_along;
 use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
@@ -78,6 +79,7 @@ impl Scenario {
         const UP: Time = 500_000;
         s.faults = fault::draw(&mut rng, daemons, radix).into_iter().map(|(at, fault)| (at + UP, fault)).collect();
         s.draw_quiet_phase(&mut rng);
+        bring_along(&mut s);
         s
     }
 
@@ -106,6 +108,7 @@ impl Scenario {
             spec.map.by = rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node)]).clone();
             spec.output.raw = rng.permille(200);
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
+            let expect = draw_absentee(self.seed ^ self.jobs.len() as u64, &mut spec, expect);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
             draw_stop(self.seed ^ self.jobs.len() as u64, &client, &mut spec);
@@ -229,6 +232,25 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     spec.options.continuous = rng.permille(120);
     spec.options.notify_errors = rng.permille(500);
     spec.output.file = rng.permille(300).then(|| "/out/file".to_owned());
+    if rng.permille(350) {
+        spec.options.max_restarts = rng.between(1, 3) as u32;
+    }
+}
+
+/// Draws whether one process of a job fails before its init, while the others go on and fence.
+fn draw_absentee(seed: u64, spec: &mut JobSpec, expect: Expect) -> Expect {
+    let mut rng = Rng::new(seed ^ 0xab5e_0000_0000_0001);
+    let [app] = spec.apps.as_mut_slice() else { return expect };
+    let fences = app.argv.iter().any(|word| word == "fence");
+    let Some(np) = app.np.filter(|np| *np > 1 && fences && rng.permille(400)) else { return expect };
+    spec.options.recoverable = true;
+    app.np = Some(np - 1);
+    let pause = rng.between(0, 200_000);
+    spec.apps.append(&mut job(1, &format!("pause:{pause} exit:3")).apps);
+    match expect {
+        Expect::Code(0) => Expect::Code(3),
+        other => other,
+    }
 }
 
 pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {

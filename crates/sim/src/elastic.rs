@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::draw::{draw_client, draw_program};
 use crate::fault::{self, Fault};
+use crate::files::bring_along;
 use crate::manager::ManagerPlan;
 use crate::network::Weather;
 use crate::queue::Time;
@@ -179,6 +180,7 @@ impl Scenario {
             s.draw_hang(&mut hangs);
         }
         s.draw_elastic_quiet_phase(&mut rng);
+        bring_along(&mut s);
         s
     }
 

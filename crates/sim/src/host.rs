@@ -26,6 +26,8 @@ pub(crate) struct Host {
     pub(crate) pmix_last: Time,
     /// The earliest time of the next output: output leaves in order.
     pub(crate) sink_last: Time,
+    /// The time of the last event of the disk.
+    pub(crate) disk_last: Time,
     /// Events that have arrived while it is paused.
     pub(crate) stopped: Option<VecDeque<Event>>,
     /// True once it is detached from its launcher.
@@ -45,6 +47,7 @@ impl Host {
             pmix: PmixSide::default(),
             pmix_last: 0,
             sink_last: 0,
+            disk_last: 0,
             stopped: None,
             detached: false,
             exiting: None,

@@ -21,6 +21,7 @@ mod draw;
 mod elastic;
 mod event;
 pub mod fault;
+mod files;
 mod handshakes;
 mod host;
 mod idle;

@@ -1,13 +1,12 @@
 //! Actions of virtual processes, and the inputs by which their daemon learns of them.
 
-use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_types::{DaemonRank, ExitStatus, ProcId, Signal};
 use ferrite_wire::{Members, Stream};
 
 use crate::event::Event;
 use crate::invariants::Observation;
-use crate::pmix::{FENCE_BYTES, Waiting};
+use crate::pmix::{Meeting, Waiting};
 use crate::process::{Process, Step};
 use crate::queue::Time;
 use crate::world::World;
@@ -63,6 +62,7 @@ impl World {
             Some(Step::Lines(stream, count)) => self.write_lines(rank, proc, stream, count),
             Some(Step::ReadStdin) => self.consume_stdin(rank, proc),
             Some(Step::Init) => {
+                self.process(rank, proc)?.has_called = true;
                 self.observe(&Observation::Init {
                     rank,
                     proc,
@@ -75,13 +75,7 @@ impl World {
                 Some(Stop::For(self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc))))))
             }
             Some(Step::Fence) => {
-                self.process(rank, proc)?.waiting = true;
-                if let Some(all) = self.hosts.get_mut(&rank).and_then(|h| h.pmix.enter_fence(proc)) {
-                    let token = self.ask(rank, all);
-                    let data = Bytes::from(vec![b'f'; FENCE_BYTES]);
-                    let fence = PmixCall::Fence { members: Members::of(proc.job, Vec::new()), data, token };
-                    self.upcall(rank, Input::Daemon(DaemonInput::Pmix(fence)));
-                }
+                self.gather(rank, proc, Meeting::Fence, Members::of(proc.job, Vec::new()));
                 Some(Stop::Blocked)
             }
             Some(Step::Abort(code)) => {
@@ -172,7 +166,7 @@ impl World {
     fn end_process(&mut self, rank: DaemonRank, proc: ProcId, status: ExitStatus) {
         let Some(process) = self.process(rank, proc) else { return };
         process.ended = Some(status);
-        let orphan = process.orphan;
+        let (orphan, has_called) = (process.orphan, process.has_called);
         if orphan == 0 {
             process.close_pipes();
         }
@@ -181,7 +175,9 @@ impl World {
         self.observe(&Observation::ProcEnded { rank, proc, lines });
         let delay = self.small_delay();
         self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::Exited { proc, status })));
-        self.leaves_meetings(rank, proc);
+        if has_called {
+            self.leaves_meetings(rank, proc);
+        }
         self.stdin_taken(rank, proc, taken);
         self.serve(rank, proc);
         if orphan > 0 {

@@ -9,7 +9,7 @@ pub(crate) mod resizes;
 pub(crate) mod waits;
 
 use bytes::Bytes;
-use ferrite_core::{Effect, PmixEffect, Sink, Transition};
+use ferrite_core::{Effect, PmixEffect, Sink, StageEffect, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Signal};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message, Stream};
@@ -42,6 +42,12 @@ pub enum Mutation {
     LostOutput,
     /// A daemon loses the first lines that a process writes to a file.
     LostFileOutput,
+    /// A daemon writes one byte of each piece of a job's files wrongly.
+    SpoiltFile,
+    /// A daemon does not write the last byte of each piece of a job's files.
+    ShortFile,
+    /// Daemons keep the files of a job that is over.
+    KeptFiles,
     /// Output is written in pieces of ten bytes, each reversed.
     MixedOutput,
     /// Jobs are not registered with the PMIx library.
@@ -50,6 +56,12 @@ pub enum Mutation {
     NoFenceAnswer,
     /// A fence returns only the data of the same node.
     PoorFence,
+    /// A failed process is started again twice for one order.
+    TwoRestarts,
+    /// A process that is to be started again is not.
+    NoRestart,
+    /// The library is not told of processes that fail before their init.
+    NoAbsent,
     /// Failures are announced twice.
     ToldTwice,
     /// Processes that wait for a debugger are told to go on at once.
@@ -268,7 +280,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 23] = [
+    pub const ALL: [Mutation; 26] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
@@ -285,6 +297,9 @@ impl Mutation {
         Mutation::NoRegistration,
         Mutation::NoFenceAnswer,
         Mutation::PoorFence,
+        Mutation::TwoRestarts,
+        Mutation::NoRestart,
+        Mutation::NoAbsent,
         Mutation::ToldTwice,
         Mutation::NoDebugger,
         Mutation::NoExit,
@@ -295,7 +310,10 @@ impl Mutation {
     ];
 
     /// Faults that show when daemons are lost (`losses`).
-    pub const LOSSES: [Mutation; 22] = [
+    pub const LOSSES: [Mutation; 25] = [
+        Mutation::SpoiltFile,
+        Mutation::ShortFile,
+        Mutation::KeptFiles,
         Mutation::NoReplay,
         Mutation::ForgottenDead,
         Mutation::NoDied,
@@ -454,6 +472,19 @@ impl Mutation {
                 let is_first = |data: &[u8]| data.split(|b| *b == b' ').nth(3) == Some(b"0");
                 wanted.retain(|e| !matches!(e, Effect::WriteFile { data, .. } if is_first(data)));
             }
+            Mutation::SpoiltFile => change(wanted, |e| {
+                if let Effect::Stage { step: StageEffect::Write { data, .. }, .. } = e {
+                    let mut bytes = data.to_vec();
+                    bytes[0] = !bytes[0];
+                    *data = bytes.into();
+                }
+            }),
+            Mutation::ShortFile => change(wanted, |e| {
+                if let Effect::Stage { step: StageEffect::Write { data, .. }, .. } = e {
+                    data.truncate(data.len() - 1);
+                }
+            }),
+            Mutation::KeptFiles => wanted.retain(|e| !matches!(e, Effect::CleanJob(_))),
             Mutation::MixedOutput => change(wanted, |e| {
                 if let Effect::WriteOutput { sink: Sink { stream: Stream::Stdout, .. }, data, .. } = e {
                     *data = data.chunks(10).rev().flatten().copied().collect::<Vec<u8>>().into();
@@ -474,6 +505,9 @@ impl Mutation {
                 let proc = wanted.iter().find_map(stopped);
                 wanted.extend(proc.map(|proc| Effect::Signal { proc, signal: Signal::CONT }));
             }
+            Mutation::TwoRestarts => double(wanted, is_restart),
+            Mutation::NoRestart => wanted.retain(|e| !is_restart(e)),
+            Mutation::NoAbsent => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Absent(_)))),
             Mutation::ToldTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::Notify { .. }))),
             Mutation::NoExit => {
                 if rank == DaemonRank(1) {
@@ -513,6 +547,10 @@ fn change(wanted: &mut [Effect], with: impl FnMut(&mut Effect)) {
 fn double(wanted: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
     *wanted =
         std::mem::take(wanted).into_iter().flat_map(|e| if which(&e) { vec![e.clone(), e] } else { vec![e] }).collect();
+}
+
+fn is_restart(effect: &Effect) -> bool {
+    matches!(effect, Effect::Spawn { request, .. } if request.restarts > 0)
 }
 
 fn is_ack(effect: &Effect) -> bool {

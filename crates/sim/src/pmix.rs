@@ -21,6 +21,8 @@ pub(crate) struct PmixSide {
 /// A collective of processes of one job or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meeting {
+    /// `PMIx_Fence`.
+    Fence,
     /// `PMIx_Connect`.
     Connect,
     /// `PMIx_Disconnect`.
@@ -35,7 +37,6 @@ pub enum Meeting {
 struct LocalJob {
     ranks: BTreeSet<Rank>,
     daemons: usize,
-    in_fence: BTreeSet<Rank>,
     /// Number of its processes on all nodes.
     size: usize,
     parent: Option<JobId>,
@@ -66,7 +67,6 @@ impl PmixSide {
         let job = LocalJob {
             ranks: map.on_daemon(registration.daemon).map(|(rank, _)| rank).collect(),
             daemons: map.nodes.len(),
-            in_fence: BTreeSet::new(),
             size: map.procs.len(),
             parent: registration.order.parent.map(|parent| parent.job),
         };
@@ -129,16 +129,9 @@ impl PmixSide {
         self.jobs.contains_key(&job)
     }
 
-    /// Adds a process to a fence of its job; returns the local participants when it was the last of them.
-    pub(crate) fn enter_fence(&mut self, proc: ProcId) -> Option<Waiting> {
-        let job = self.jobs.get_mut(&proc.job)?;
-        job.in_fence.insert(proc.rank);
-        if job.in_fence != job.ranks {
-            return None;
-        }
-        job.in_fence.clear();
-        let procs = job.ranks.iter().map(|rank| ProcId { job: proc.job, rank: *rank });
-        Some(Waiting::Fence(procs.collect(), job.daemons))
+    /// Returns the number of daemons that have processes of a job.
+    pub(crate) fn daemons(&self, job: JobId) -> Option<usize> {
+        self.jobs.get(&job).map(|job| job.daemons)
     }
 
     /// Notes an upcall.

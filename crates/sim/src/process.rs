@@ -105,6 +105,8 @@ pub struct Process {
     pub stopped: bool,
     /// True until its daemon knows of it; it gets no signal before.
     pub unborn: bool,
+    /// True after its call of init: the library knows when it is gone.
+    pub has_called: bool,
     /// Its exit status, once it has ended.
     pub ended: Option<ExitStatus>,
 }
@@ -159,6 +161,7 @@ impl Process {
             waiting: false,
             spawns: 0,
             stopped: request.stopped,
+            has_called: false,
             unborn: true,
             ended: None,
         })
@@ -301,8 +304,10 @@ mod tests {
             env: vec![],
             agent: None,
             session_cwd: false,
+            preloaded: false,
             traceable: false,
             stopped: false,
+            restarts: 0,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

@@ -13,7 +13,7 @@ fn hold(scenario: &Scenario) -> Report {
 
 #[test]
 fn seeds_that_a_sweep_found_hold() {
-    // What the product had to learn. 9: the launch of a spawned job waits for daemons that have none of its processes,
+    // Faults of the product. 9: the launch of a spawned job waits for daemons that have none of its processes,
     // and its own have called init. 14: a process has ended, and others of its node go on. 401524: the node of a
     // spawned job leaves before its launch, and its parent has the slots that are left. 300528, 500121: a daemon stands
     // still and is told to leave in vain, and the processes that it never started do not count as started. 150009577,

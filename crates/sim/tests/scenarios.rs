@@ -256,6 +256,8 @@ fn seeds_about_losses_that_once_found_something_hold() {
     hold(&Scenario::losses(6_102_668));
     // 150016545: a daemon that is cut off calls its children in vain, and comes back.
     hold(&Scenario::losses(150_016_545));
+    // A daemon that is cut off calls its children, and hears the head again before those calls fail.
+    hold(&Scenario::losses(310_006_281));
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn hold(scenario: &Scenario) -> Report {
 
 #[test]
 fn seeds_that_a_sweep_found_hold() {
-    // What the product had to learn. 37067: one of three changes of the same node is taken back. 24318, 30880: several
+    // Faults of the product. 37067: one of three changes of the same node is taken back. 24318, 30880: several
     // requests for a node, one of which has it reserved. 58582: a job is held with its map by a pause, and its daemon
     // is lost. 41001288: a session pauses whose job is before others in the queue.
     //

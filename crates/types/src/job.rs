@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Duration, HostSelection, MapRequest, Rank};
+use crate::{Beside, Duration, HostSelection, MapRequest, PreloadEntry, Rank};
 
 /// A job request. Paths, hosts and slots are as the user wrote them; nothing is looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +21,14 @@ pub struct JobSpec {
     pub options: RuntimeOptions,
     /// The place where processes wait for a debugger; `None` = nowhere.
     pub stop: Option<DebugStop>,
+    /// For a companion job: the processes beside which its own run, whatever `map` and the hosts of its apps say.
+    pub beside: Option<Beside>,
     /// For a job that a process has spawned by PMI-1: the entries that its key-value space has from the start.
     pub pmi1: Option<Vec<(String, String)>>,
+    /// The files that are moved to its nodes before the launch (`--preload-binary`, `--preload-files`), parents before
+    /// what they hold.
+    #[serde(default)]
+    pub preload: Vec<PreloadEntry>,
 }
 
 /// The place where processes of a job wait for a debugger, until they are released.
@@ -43,7 +49,7 @@ pub enum StopPoint {
     Exec,
     /// In `PMIx_Init` (`--stop-in-init`).
     Init,
-    /// Where the program itself waits (`--stop-in-app`).
+    /// At the place where the program itself waits (`--stop-in-app`).
     App,
 }
 
@@ -190,15 +196,30 @@ pub struct Display {
     pub physical: bool,
     /// The job map as pictures, which the requester keeps in files.
     pub pictures: Vec<PictureFormat>,
+    /// The place of the table of processes, which comes when all have started (`--rtos output-proctable`).
+    pub processes: Option<TableTo>,
 }
 
-/// Kinds of pictures of a job map.
+/// Places of the table of processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TableTo {
+    /// Standard output of the requester.
+    Stdout,
+    /// Its standard error.
+    Stderr,
+    /// A file that it keeps ([`PictureFormat::Processes`]).
+    File,
+}
+
+/// Kinds of files about a job that its requester keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PictureFormat {
     /// `svg=FILE`: one image.
     Svg,
     /// `html=FILE`: a page with the image in it, which shows more about what is pointed at.
     Html,
+    /// `output-proctable=FILE`: the table of processes, as text.
+    Processes,
 }
 
 /// Runtime options (`--rtos` and options of their own).
@@ -208,6 +229,8 @@ pub struct RuntimeOptions {
     pub error_nonzero_status: bool,
     /// True to map and show only.
     pub do_not_launch: bool,
+    /// True to start the daemons, to map and show, and to start no process.
+    pub do_not_spawn: bool,
     /// The failure of a process does not end the job.
     pub recoverable: bool,
     /// Like `recoverable`, and its processes are told of each failure: the job runs until it is ended or no process
@@ -215,6 +238,8 @@ pub struct RuntimeOptions {
     pub continuous: bool,
     /// The processes of a recoverable job are told of each failure.
     pub notify_errors: bool,
+    /// The number of times that a failed process is started again on its node; 0 = never (spec L81).
+    pub max_restarts: u32,
     /// Forward the submitter's whole environment.
     pub fwd_environment: bool,
     /// Limit for the whole job.
@@ -234,9 +259,11 @@ impl Default for RuntimeOptions {
         RuntimeOptions {
             error_nonzero_status: true,
             do_not_launch: false,
+            do_not_spawn: false,
             recoverable: false,
             continuous: false,
             notify_errors: false,
+            max_restarts: 0,
             fwd_environment: false,
             timeout: None,
             spawn_timeout: None,
@@ -248,6 +275,12 @@ impl Default for RuntimeOptions {
 }
 
 impl RuntimeOptions {
+    /// True when the job is over with its map.
+    #[must_use]
+    pub fn ends_with_map(&self) -> bool {
+        self.do_not_launch || self.do_not_spawn
+    }
+
     /// True when the job goes on without a process that failed.
     #[must_use]
     pub fn tolerates_failures(&self) -> bool {
@@ -257,7 +290,7 @@ impl RuntimeOptions {
     /// True when processes get an event for each failure that their job survives.
     #[must_use]
     pub fn announces_failures(&self) -> bool {
-        self.continuous || (self.recoverable && self.notify_errors)
+        self.continuous || (self.notify_errors && (self.recoverable || self.max_restarts > 0))
     }
 }
 
@@ -273,8 +306,16 @@ impl JobSpec {
             display: Display::default(),
             options: RuntimeOptions::default(),
             stop: None,
+            beside: None,
             pmi1: None,
+            preload: Vec::new(),
         }
+    }
+
+    /// The placement of an application: its own request, or that of the job.
+    #[must_use]
+    pub fn map_of<'a>(&'a self, app: &'a AppContext) -> &'a MapRequest {
+        app.map.as_ref().unwrap_or(&self.map)
     }
 
     /// The place where this process waits for a debugger.

@@ -1,5 +1,6 @@
 //! Ids and values of all crates. Pure data: no I/O, no clock, no policy.
 
+mod beside;
 mod campaign;
 mod cpuset;
 mod ids;
@@ -9,6 +10,7 @@ mod names;
 mod node;
 mod placement;
 pub mod pmix_status;
+mod preload;
 mod printable;
 mod rankset;
 mod signal;
@@ -17,12 +19,13 @@ mod status;
 mod time;
 mod topology;
 
+pub use beside::{Beside, Each};
 pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{
     AppContext, DebugStop, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget,
-    StopPoint,
+    StopPoint, TableTo,
 };
 pub use jobmap::{JobMap, JobNode, Placement, PlacementTexts};
 pub use names::{AllocId, AllocReqId};
@@ -32,6 +35,10 @@ pub use placement::{
     RankLine, SeqLine,
 };
 pub use pmix_status::PmixStatus;
+pub use preload::{
+    BadPreloadName, MAX_PRELOAD_ENTRIES, MAX_PRELOAD_NAME, PreloadEntry, PreloadKind, check_preload_link,
+    check_preload_name,
+};
 pub use printable::{printable, printable_line, wrapped};
 pub use rankset::RankSet;
 pub use signal::Signal;

@@ -64,6 +64,8 @@ pub enum MapBy {
     PeList(PeList),
     /// `device=...`: close to a device, which the process gets.
     Device(DeviceRequest),
+    /// `ppr:N:device=KIND`: N processes close to every device of a kind, which they share.
+    PerDevice(u32, DeviceRequest),
 }
 
 /// One line of a file for `seq`: `host [cpus]`.

@@ -40,6 +40,10 @@ pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
 pub const PMIX_LAUNCH_COMPLETE: PmixStatus = PmixStatus(-174);
 /// Event: a job runs.
 pub const PMIX_EVENT_JOB_START: PmixStatus = PmixStatus(-191);
+/// Event: a job is over.
+pub const PMIX_EVENT_JOB_END: PmixStatus = PmixStatus(-145);
+/// Event: a process was started again.
+pub const PMIX_ERR_PROC_RESTART: PmixStatus = PmixStatus(-4);
 /// Event: a process has ended.
 pub const PMIX_EVENT_PROC_TERMINATED: PmixStatus = PmixStatus(-201);
 /// Event: a member of a group is gone.

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct Signal(pub i32);
 
 impl Signal {
+    /// The terminal is gone.
+    pub const HUP: Signal = Signal(1);
+    /// Ctrl-C.
+    pub const INT: Signal = Signal(2);
     /// Ends a process; nothing can catch it.
     pub const KILL: Signal = Signal(9);
     /// Asks a process to end.

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
-use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
+use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 14;
+pub const CONTROL_VERSION: u16 = 18;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -81,6 +81,13 @@ pub enum ClientMessage {
         /// The data that were read.
         data: Bytes,
     },
+    /// A piece of a preloaded file of a submitted job; answers one [`DvmMessage::ReadFile`].
+    File {
+        /// The number of the submission.
+        id: u32,
+        /// The piece, or the cause why it cannot be read.
+        piece: Result<FilePiece, String>,
+    },
     /// Ends a submitted job at the user's wish (Ctrl-C). The reply comes after the job's end.
     Cancel {
         /// The number of the submission.
@@ -140,6 +147,8 @@ pub enum Request {
     /// Pushes a change of the size as a scheduler: new nodes are for everybody, and only a client that waits for the
     /// reply hears of the end. Answered by [`Reply::Resize`].
     Push(Box<ResizeRequest>),
+    /// Asks for the defaults of jobs, before one is submitted; answered by [`Reply::Defaults`].
+    Defaults,
     /// Asks for the sessions; answered by [`Reply::Sessions`].
     Sessions,
     /// Gives an order for a session; answered by [`Reply::Ordered`].
@@ -265,8 +274,8 @@ pub enum DvmMessage {
         /// The whole message.
         text: String,
     },
-    /// A piece of a picture of a job's map (`--display map:svg=FILE`). All pieces of one picture come before the
-    /// next.
+    /// A piece of a picture of a job's map (`--display map:svg=FILE`), or of the table of its processes. All pieces of
+    /// one picture come before the next.
     Picture {
         /// The number of the submission.
         id: u32,
@@ -284,6 +293,18 @@ pub enum DvmMessage {
         id: u32,
         /// The most bytes to read.
         limit: u32,
+    },
+    /// Asks the client for a piece of a preloaded file of its submission. [`ClientMessage::File`] answers, in turn for
+    /// several requests.
+    ReadFile {
+        /// The number of the submission.
+        id: u32,
+        /// The file: its index among the entries of the job.
+        entry: u32,
+        /// The place of the piece (bytes from the beginning).
+        offset: u64,
+        /// The size of the piece (bytes).
+        length: u32,
     },
     /// The one reply to a request.
     Reply {
@@ -332,6 +353,8 @@ pub enum Reply {
     /// Answers [`Request::Resize`] and [`Request::Push`]: at the beginning of the change, or at its end for a client
     /// that waits.
     Resize(Box<Resize>),
+    /// Answers [`Request::Defaults`]: parameters of the DVM that a client's line and own parameters may override.
+    Defaults(Vec<(String, String)>),
     /// Answers [`Request::Sessions`].
     Sessions(Vec<SessionStatus>),
 }
@@ -672,8 +695,10 @@ pub struct JobRecord {
     pub ready_for_debug: u32,
     /// Processes that have ended.
     pub terminated: u32,
-    /// The number of stack traces of failed processes; always 0, as `--get-stack-traces` is not offered.
+    /// The number of stack traces that were taken of its processes (`--get-stack-traces`).
     pub traces: u32,
+    /// The number of times that failed processes were started again.
+    pub restarts: u32,
 }
 
 /// The record of one program of a job.

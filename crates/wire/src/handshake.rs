@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Version of the daemons' protocol, increased with every change of a message; daemons of one DVM are the same build.
-pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0010");
+pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0012");
 
 /// Length of the preamble (bytes).
 pub const PREAMBLE_LEN: usize = 32;

@@ -31,6 +31,15 @@ pub struct LaunchOrder {
     pub devices: Option<Vec<Device>>,
 }
 
+/// The order to start a failed process again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    /// The process.
+    pub proc: ProcId,
+    /// The number of times that it was started again, this time included (`PMIX_REINCARNATION`).
+    pub count: u32,
+}
+
 impl LaunchOrder {
     /// The process sets that its programs bring along (spec L43).
     pub fn sets(&self) -> impl Iterator<Item = ProcessSet> + '_ {
@@ -71,6 +80,19 @@ pub struct ProcFailure {
     pub state: ProcState,
     /// Its exit code, as a shell would show it; `None` when its end was not observed.
     pub code: Option<u8>,
+    /// True when it had called init (of PMIx or PMI) and not finalize.
+    pub without_finalize: bool,
+}
+
+/// The calls of init and finalize (of PMIx or PMI) that a process has made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InitState {
+    /// None.
+    Never,
+    /// Init, and no finalize after it.
+    Initialized,
+    /// Init and finalize.
+    Finalized,
 }
 
 /// The end of one process.
@@ -82,4 +104,6 @@ pub struct ProcEnd {
     pub state: ProcState,
     /// Its exit code or signal, from `waitpid`.
     pub status: ExitStatus,
+    /// Its calls of init and finalize.
+    pub init: InitState,
 }

@@ -1,13 +1,13 @@
 //! Messages between the machines, by addressee: the head, a daemon, or all daemons when the tree changes.
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank, RankSet, Signal};
+use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, PreloadEntry, ProcId, Rank, RankSet, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, EventRange,
-    Fact, Found, LaunchFailure, LaunchOrder, Order, Part, PmixEvent, ProcEnd, ProcFailure, ProcessSet, Resize,
-    ResizeRequest, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
+    Fact, FilePiece, Found, LaunchFailure, LaunchOrder, Order, Part, PmixEvent, ProcEnd, ProcFailure, ProcessSet,
+    Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
 };
 
 /// The payload of a frame.
@@ -78,6 +78,13 @@ pub enum HeadMessage {
         /// The end of each process.
         ends: Vec<ProcEnd>,
     },
+    /// From a hosting daemon: a process was started again.
+    Restarted {
+        /// The process.
+        proc: ProcId,
+        /// Its process id.
+        pid: u32,
+    },
     /// From a process's daemon: the process asks to abort its job.
     Abort {
         /// The process that asks.
@@ -134,6 +141,27 @@ pub enum HeadMessage {
         job: JobId,
         /// The number of bytes.
         bytes: u64,
+    },
+    /// From a daemon that reads preloaded files for a spawned job: one piece, or why it cannot be read.
+    FileRead {
+        /// The job.
+        job: JobId,
+        /// The piece.
+        piece: Result<FilePiece, String>,
+    },
+    /// From a hosting daemon: bytes of preloaded files are written.
+    PreloadCredit {
+        /// The job.
+        job: JobId,
+        /// The number of bytes.
+        bytes: u64,
+    },
+    /// From a hosting daemon: all preloaded files of a job are in their places, or why they cannot be.
+    Preloaded {
+        /// The job.
+        job: JobId,
+        /// Nothing, or the file and the cause, in words.
+        result: Result<(), String>,
     },
     /// From a participant: the collective can never be complete.
     CollectiveFailed {
@@ -279,6 +307,8 @@ pub enum DaemonMessage {
         /// The failures that became known together.
         failed: Vec<ProcFailure>,
     },
+    /// Head to the hosting daemon: it starts a failed process again.
+    Restart(Restart),
     /// Head to hosting daemons: they run the kill sequence for the job's remaining processes.
     Kill(JobId),
     /// Head to hosting daemons: they pass a signal on to the job's processes.
@@ -339,6 +369,33 @@ pub enum DaemonMessage {
         dest: StdinDest,
         /// The data; empty = end of input.
         data: Bytes,
+    },
+    /// Head to hosting daemons: the files that a job brings along. Their pieces follow.
+    Preload {
+        /// The job.
+        job: JobId,
+        /// The files, parents before what they hold.
+        entries: Vec<PreloadEntry>,
+    },
+    /// Head to hosting daemons: the next piece of a job's preloaded files.
+    PreloadPiece {
+        /// The job.
+        job: JobId,
+        /// The piece.
+        piece: FilePiece,
+    },
+    /// Head to the daemon of a process that has spawned a job: a piece of a preloaded file is wanted.
+    ReadFile {
+        /// The job.
+        job: JobId,
+        /// The file: its index among the entries of the job.
+        entry: u32,
+        /// Its absolute path.
+        path: String,
+        /// The place of the piece (bytes from the beginning).
+        offset: u64,
+        /// The size of the piece (bytes).
+        length: u32,
     },
     /// To the participant parent: the merged part of the sender's subtree.
     CollectivePart {
@@ -489,6 +546,7 @@ impl HeadMessage {
             HeadMessage::ReadyForDebug(_) => "ready-for-debug",
             HeadMessage::Registered(_) => "registered",
             HeadMessage::ProcsEnded { .. } => "procs-ended",
+            HeadMessage::Restarted { .. } => "restarted",
             HeadMessage::Abort { .. } => "abort",
             HeadMessage::AbortOthers { .. } => "abort-others",
             HeadMessage::Release { .. } => "release",
@@ -497,6 +555,9 @@ impl HeadMessage {
             HeadMessage::Output { .. } => "output",
             HeadMessage::OutputLost { .. } => "output-lost",
             HeadMessage::StdinCredit { .. } => "stdin-credit",
+            HeadMessage::FileRead { .. } => "file-read",
+            HeadMessage::PreloadCredit { .. } => "preload-credit",
+            HeadMessage::Preloaded { .. } => "preloaded",
             HeadMessage::CollectiveFailed { .. } => "collective-failed",
             HeadMessage::CollectiveRoot { .. } => "collective-root",
             HeadMessage::SpawnRequest { .. } => "spawn-request",
@@ -534,6 +595,7 @@ impl DaemonMessage {
             DaemonMessage::SessionReply { .. } => "session-reply",
             DaemonMessage::Launch(_) => "launch",
             DaemonMessage::ProcsFailed { .. } => "procs-failed",
+            DaemonMessage::Restart(_) => "restart",
             DaemonMessage::Kill(_) => "kill",
             DaemonMessage::Signal { .. } => "signal",
             DaemonMessage::Release { .. } => "release",
@@ -543,6 +605,9 @@ impl DaemonMessage {
             DaemonMessage::Forget(_) => "forget",
             DaemonMessage::OutputCredit { .. } => "output-credit",
             DaemonMessage::Stdin { .. } => "stdin",
+            DaemonMessage::Preload { .. } => "preload",
+            DaemonMessage::PreloadPiece { .. } => "preload-piece",
+            DaemonMessage::ReadFile { .. } => "read-file",
             DaemonMessage::CollectivePart { .. } => "collective-part",
             DaemonMessage::CollectiveDone { .. } => "collective-done",
             DaemonMessage::ModexRequest { .. } => "modex-request",

@@ -81,7 +81,7 @@ fn a_name_that_does_not_resolve_is_named(c: &Context) -> Result<()> {
 
 fn a_node_that_does_not_answer_is_named_and_the_others_are_cleaned_up(c: &Context) -> Result<()> {
     c.bed().link(2, false)?;
-    // Where n0 still has n2's address, nothing says that n2 is gone: then the launch timeout does.
+    // Nothing says that n2 is gone while n0 still has its address: then the launch timeout does.
     let options = "--prtemca rml_base_radix 2 --prtemca ferrite_launch_timeout 10";
     let outcome = c.everywhere(1, &format!("-n 4 {options} echo started"))?.run();
     c.bed().link(2, true)?;

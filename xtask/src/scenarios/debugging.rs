@@ -21,7 +21,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// What `pdvm job 1` says on n0; empty while nothing answers.
+/// Output of `pdvm job 1` on n0; empty while nothing answers.
 fn job(c: &Context) -> Result<String> {
     Ok(c.tool("pdvm", "job 1")?.run()?.stdout)
 }

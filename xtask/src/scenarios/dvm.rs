@@ -13,6 +13,7 @@ use crate::runner::Outcome;
 
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
+        options_of_prte_are_defaults_of_its_jobs_on_every_node,
         a_dvm_runs_job_after_job_and_ends_when_it_is_told_to,
         a_dvm_runs_mpi_jobs,
         jobs_that_come_before_the_dvm_is_ready_are_kept,
@@ -290,4 +291,37 @@ fn a_client_on_another_node_needs_the_key(c: &Context) -> Result<()> {
     finish(victim)?.failure()?;
     from_n1(&key, "pterm", "")?.run()?.code(0)?;
     Ok(())
+}
+
+fn options_of_prte_are_defaults_of_its_jobs_on_every_node(c: &Context) -> Result<()> {
+    let bad = [
+        ("--rtos recoverible", "--runtime-options"),
+        ("--output dir=a,file=b", "--output"),
+        ("--map-by slto", "--map-by"),
+        ("--timeout soon", "--timeout"),
+    ];
+    for (option, named) in bad {
+        c.tool("prte", &format!("--daemonize {option}"))?.run()?.failure()?.complains_about(&[named])?;
+    }
+    let defaults = "--map-by node --output tag --display allocation --rtos recoverable --timeout 60";
+    c.tool("prte", &format!("--daemonize --host n0:2,n1:2 {defaults}"))?.run()?.code(0)?;
+    let here = c.tool("prun", "-n 2 hostname")?.run()?.code(0)?;
+    let there = c.tool_on(1, "prun", "-n 2 hostname")?.run()?.code(0)?;
+    for (job, outcome) in [(1, here), (2, there)] {
+        for part in ["ALLOCATED NODES".to_owned(), format!("[{job},0]<stdout>: n0"), format!("[{job},1]<stdout>: n1")] {
+            ensure!(outcome.stdout.contains(&part), "it lacks '{part}'\n    {}", outcome.tail());
+        }
+    }
+    // The options of a job win, each for itself.
+    let own = c.tool("prun", "-n 2 --map-by slot --output rank --display map hostname")?.run()?.code(0)?;
+    ensure!(own.stdout.contains("JOB MAP") && !own.stdout.contains("ALLOCATED"), "another display\n    {}", own.tail());
+    ensure!(own.stdout.contains("\n[1]<stdout>: n0\n"), "another output\n    {}", own.tail());
+    // Recoverable is the default: the second process goes on after the failure of the first.
+    let script = "[ $PMIX_RANK = 1 ] && sleep 1 && echo survived || exit 3";
+    let failed = c.tool("prun", "-n 2 sh -c")?.words([script])?.run()?.failure()?;
+    ensure!(failed.stdout.contains("survived"), "no survivor\n    {}", failed.tail());
+    let list = c.file("jobs", "hostname\n")?;
+    let batch = c.tool("prun", "--batch")?.program(&list)?.run()?.code(0)?;
+    ensure!(batch.stderr.contains("<stdout>: n0"), "no tag\n    {}", batch.tail());
+    stop_dvm(c)
 }

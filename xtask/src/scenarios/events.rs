@@ -23,7 +23,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// What rank `me` of `size` hears of tests/programs/raise.c `ranges`; ranks are on nodes by slot, two on each.
+/// Events that rank `me` of `size` hears of tests/programs/raise.c `ranges`; ranks are on nodes by slot, two on each.
 fn of_ranges(me: u32, size: u32) -> Vec<String> {
     let is_named = me == 1 || me == size - 1;
     let hears = |which: u32| match which {

@@ -1,5 +1,6 @@
 //! `PMIx_Job_control` of processes and tools: signals, pause and end of jobs and of single ranks.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -7,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::context::{Context, Expect, finish};
 use super::dvm::{start_dvm, stop_dvm};
 use super::{Scenario, scenarios};
-use crate::programs::pmix_program;
+use crate::programs::{libpmix_major, pmix_program};
 use crate::runner::{self, Outcome};
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -15,6 +16,7 @@ pub(super) fn all() -> Vec<Scenario> {
         a_process_signals_and_ends_ranks_of_its_job,
         what_job_control_does_not_offer_is_refused_by_name,
         a_tool_pauses_resumes_and_ends_a_job,
+        files_that_a_process_registers_are_removed_after_it_unless_they_are_of_another_user,
     ]
 }
 
@@ -70,6 +72,41 @@ fn what_job_control_does_not_offer_is_refused_by_name(c: &Context) -> Result<()>
             "signal=10 SUCCESS",
         ],
     )
+}
+
+/// Another user than the one who runs the job.
+const OTHER_USER: u32 = 12_345;
+
+fn files_that_a_process_registers_are_removed_after_it_unless_they_are_of_another_user(c: &Context) -> Result<()> {
+    let directory = c.bed().shared().join("cleanup");
+    std::fs::create_dir(&directory)?;
+    // libpmix removes them soon after the end of the process. The end of a DVM for one job may come first.
+    start_dvm(c, 2)?;
+    let job = c.tool("prun", "--host n1:1 -n 1")?.program(&pmix_program("cleanup")?)?;
+    let outcome = job.words([&directory])?.words([OTHER_USER.to_string()])?.run()?.code(0)?;
+    // libpmix 5.0 and later remove whatever the user of the DVM may remove; here that is root.
+    let foreign = if libpmix_major() >= Some(5) { None } else { Some("foreign") };
+    let expected: Vec<&str> = ["flat", "flat/sub", "flat/sub/file"].into_iter().chain(foreign).chain(["top"]).collect();
+    let all_gone = || tree_below(&directory).map(|left| left == expected);
+    c.until(&format!("{expected:?} are left; it said\n{}", outcome.stdout), Duration::from_secs(10), all_gone)?;
+    stop_dvm(c)
+}
+
+/// The files and directories below a directory, in order.
+fn tree_below(directory: &Path) -> Result<Vec<String>> {
+    let mut left = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(at) = open.pop() {
+        for entry in std::fs::read_dir(&at)? {
+            let path = entry?.path();
+            left.push(path.strip_prefix(directory)?.display().to_string());
+            if path.is_dir() {
+                open.push(path);
+            }
+        }
+    }
+    left.sort_unstable();
+    Ok(left)
 }
 
 fn a_tool_pauses_resumes_and_ends_a_job(c: &Context) -> Result<()> {

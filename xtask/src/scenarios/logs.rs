@@ -30,7 +30,7 @@ fn what_a_process_logs_appears_and_other_channels_are_refused_by_name(c: &Contex
         "SUCCESS",
         "SUCCESS",
         "SUCCESS",
-        "PARTIAL SUCCESS",
+        "PARTIAL-SUCCESS",
         "SUCCESS",
         "SUCCESS",
         "NOT-SUPPORTED",

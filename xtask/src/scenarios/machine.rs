@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::context::{Context, Expect, Skipped};
+use super::context::{Call, Context, Expect, Skipped};
+use super::dvm::stop_dvm;
 use super::{Scenario, scenarios};
 use crate::workspace::product;
 
@@ -21,6 +22,9 @@ pub(super) fn all() -> Vec<Scenario> {
         a_command_in_a_cgroup_stays_inside_of_it,
         processors_are_taken_away_by_a_parameter,
         a_map_of_nodes_that_do_not_exist_starts_nothing,
+        maps_count_what_is_left_on_each_node_and_the_lines_of_files,
+        a_job_that_is_not_spawned_shows_the_map_of_the_nodes_and_no_process_starts,
+        the_table_of_processes_goes_to_the_terminal_or_a_file,
     ]
 }
 
@@ -147,6 +151,90 @@ fn processors_are_taken_away_by_a_parameter(c: &Context) -> Result<()> {
     let none = c.prterun("--host n0:1,n1:1 -n 2 --prtemca hwloc_default_cpu_list 9999 true")?.run()?.code(1)?;
     none.complains_about(&["hwloc_default_cpu_list", "9999"])?;
     Ok(())
+}
+
+fn maps_count_what_is_left_on_each_node_and_the_lines_of_files(c: &Context) -> Result<()> {
+    let on = |call: Call<'_>, nodes: &[&str]| -> Result<()> {
+        call.run()?.code(0)?.lines(&nodes.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        Ok(())
+    };
+    let line = "--host n0:3,n1:4 -n 2 --map-by slot hostname : -n 3 --map-by ppr:2:node hostname";
+    on(c.prterun(line)?, &["n0", "n0", "n0", "n1", "n1"])?;
+    let line = "--host n0:3,n1:4 -n 2 --map-by slot true : --map-by ppr:2:node true";
+    c.prterun(line)?.run()?.failure()?.complains_about(&["not enough slots", "n1: 4 slots", "at most 2 by ppr"])?;
+    let hosts = c.file("seq", "n1\nn0\nn1\n")?;
+    let by = format!("--host n0:4,n1:4 --map-by seq:FILE={}", hosts.display());
+    on(c.prterun(&format!("{by} hostname"))?, &["n0", "n1", "n1"])?;
+    on(c.prterun(&format!("{by} -n 1 true : hostname"))?, &["n0", "n1"])?;
+    let ranks = c.file("ranks", "rank 0=n1\nrank 1=n0\n")?;
+    let by = format!("--host n0:4,n1:4 --map-by rankfile:FILE={}", ranks.display());
+    on(c.prterun(&format!("{by} hostname"))?, &["n0", "n1"])?;
+    // The devices are those of a file: two graphics processors on each node.
+    let file = c.file("devices.xml", include_str!("../../../crates/map/tests/topologies/devices.xml"))?;
+    let call = c.prterun("--prtemca ras_simulator_num_nodes 2 --prtemca hwloc_use_topo_file")?.words([&file])?;
+    let call = call.words("--rtos donotlaunch --display map --map-by ppr:1:device=gpu true".split(' '))?;
+    let outcome = call.run()?.code(0)?;
+    for part in ["PPR: 1:device=gpu", "Mapping policy: BYDEVICE", "Process rank: 1"] {
+        ensure!(outcome.stdout.contains(part), "the map lacks '{part}'\n    {}", outcome.tail());
+    }
+    Ok(())
+}
+
+fn a_job_that_is_not_spawned_shows_the_map_of_the_nodes_and_no_process_starts(c: &Context) -> Result<()> {
+    let mark = c.bed().shared().join("spawned");
+    let call = c.prterun("--host n0:2,n1:2 --rtos donotspawn --display map -n 4 touch")?.program(&mark)?;
+    let outcome = call.run()?.code(0)?;
+    ensure!(outcome.stdout.contains("Data for node: n1"), "no map\n    {}", outcome.tail());
+    // The daemons have said what their machines are like.
+    ensure!(!outcome.stdout.contains("architecture"), "the map is that of this machine\n    {}", outcome.tail());
+    ensure!(!mark.exists(), "a process was started");
+    // A node that cannot be reached shows, as the daemons are started.
+    c.prterun("--host n0,nowhere --rtos donotspawn -n 1 true")?.run()?.failure()?.complains_about(&["nowhere"])?;
+    Ok(())
+}
+
+/// The lines of a table of processes, without its titles.
+fn listed(text: &str) -> Result<Vec<(String, String, u32, String)>> {
+    let mut lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    ensure!(lines.next().context("no table")? == ["rank", "node", "pid", "program"], "other titles:\n{text}");
+    lines
+        .map(|line| match &line[..] {
+            [rank, node, pid, program] => Ok((rank.clone(), node.clone(), pid.parse()?, program.clone())),
+            _ => anyhow::bail!("no line of a table: {line:?}"),
+        })
+        .collect()
+}
+
+fn the_table_of_processes_goes_to_the_terminal_or_a_file(c: &Context) -> Result<()> {
+    let file = c.bed().shared().join("procs");
+    let job = "-n 4 --map-by node sh -c";
+    let check = |text: &str, said: &str| -> Result<()> {
+        let table = listed(text)?;
+        let nodes: Vec<_> = table.iter().map(|(rank, node, _, _)| format!("{rank} {node}")).collect();
+        ensure!(nodes == ["0 n0", "1 n1", "2 n0", "3 n1"], "other nodes:\n{text}");
+        ensure!(table.iter().all(|(_, _, _, program)| program == "sh"), "other programs:\n{text}");
+        // Each process tells its own number.
+        let mut own: Vec<_> = said.lines().map(str::to_owned).collect();
+        let mut listed: Vec<_> = table.iter().map(|(rank, _, pid, _)| format!("{rank} {pid}")).collect();
+        own.sort();
+        listed.sort();
+        ensure!(own == listed, "{own:?} and {listed:?} differ");
+        Ok(())
+    };
+    let own = ["echo $PMIX_RANK $$"];
+    let line = format!("--host n0:2,n1:2 --rtos output-proctable=+ {job}");
+    let outcome = c.prterun(&line)?.words(own)?.run()?.code(0)?;
+    check(&outcome.stderr, &outcome.stdout)?;
+    c.tool("prte", "--daemonize --host n0:2,n1:2")?.run()?.code(0)?;
+    let line = format!("--output-proctable {} {job}", file.display());
+    let outcome = c.tool("prun", &line)?.words(own)?.run()?.code(0)?;
+    check(&fs::read_to_string(&file)?, &outcome.stdout)?;
+    let line = format!("--rtos output-proctable=/no/such/place {job}");
+    let refused = c.tool("prun", &line)?.words(own)?.run()?.failure()?;
+    refused.complains_about(&["output-proctable", "/no/such/place"])?.lines(&[])?;
+    let refused = c.tool("prun", "--detach --rtos output-proctable true")?.run()?.failure()?;
+    refused.complains_about(&["--detach", "pdvm job"])?;
+    stop_dvm(c)
 }
 
 fn a_map_of_nodes_that_do_not_exist_starts_nothing(c: &Context) -> Result<()> {

@@ -10,6 +10,7 @@ mod attacks_pmix;
 mod bad_input;
 mod chaos;
 mod context;
+mod debuggers;
 mod debugging;
 mod dvm;
 mod elastic;
@@ -25,10 +26,12 @@ mod machine;
 mod managers;
 mod mpi;
 mod mpich;
+mod mpirun;
 mod objects;
 mod output;
 mod parameters;
 mod policies;
+mod preload;
 mod psets;
 mod push;
 mod queries;
@@ -49,6 +52,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 
 use crate::args::Args;
+use crate::peers;
 use crate::runner;
 use crate::setup::{self, Need};
 use crate::testbed::{Bed, Kind, missing_of_slurm};
@@ -118,6 +122,7 @@ fn all() -> Vec<Scenario> {
     all.extend(job_control::all());
     all.extend(logs::all());
     all.extend(endings::all());
+    all.extend(debuggers::all());
     all.extend(debugging::all());
     all.extend(policies::all());
     all.extend(events::all());
@@ -125,11 +130,13 @@ fn all() -> Vec<Scenario> {
     all.extend(parameters::all());
     all.extend(spawn::all());
     all.extend(mpich::all());
+    all.extend(mpirun::all());
     all.extend(limits::all());
     all.extend(bad_input::all());
     all.extend(attacks_pmix::all());
     all.extend(attacks_files::all());
     all.extend(attacks_bounds::all());
+    all.extend(preload::all());
     all.extend(streams::all());
     all.extend(dvm::all());
     all.extend(relayed::all());
@@ -172,9 +179,10 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// `cargo xtask scenarios [FILTER...] [--list] [--quick] [--no-build]`
+/// `cargo xtask scenarios [FILTER...] [--list] [--quick] [--no-build] [--in SUITE]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
     let (list, quick, no_build) = (args.flag("--list"), args.flag("--quick"), args.flag("--no-build"));
+    let suite = args.value("--in")?;
     let mut filters = Vec::new();
     while let Some(word) = args.optional()? {
         filters.push(word);
@@ -184,9 +192,15 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         all().iter().for_each(|s| println!("{}", s.name));
         return Ok(());
     }
-    setup::ensure_installed(Need::Slurm)?;
+    if suite.is_none() {
+        setup::ensure_installed(Need::Slurm)?;
+    }
     if !no_build {
         runner::build_product()?;
+    }
+    if let Some(suite) = suite {
+        let quick = quick.then(|| "--quick".to_owned());
+        return peers::scenarios(&suite, &quick.into_iter().chain(filters).collect::<Vec<_>>());
     }
     let tally = run(&filters, quick)?;
     println!("{tally}");

@@ -88,7 +88,7 @@ fn refused(c: &Context) -> Result<()> {
 fn shared_fate(c: &Context) -> Result<()> {
     need()?;
     let program = mpi_program("kin", Mpi::Mpich5)?;
-    // Whoever notices it first is the cause: MPICH sees the failure of a child as well, when it has yet to meet it.
+    // The first to notice it is the cause: MPICH sees the failure of a child as well, when it has yet to meet it.
     let outcome = c.everywhere(1, "-n 2")?.program(&program)?.words(["fail"])?.run()?.failure()?;
     let outcome = outcome.complains_about(&["which is connected with it, ends as well"])?;
     ensure!(outcome.elapsed < Duration::from_secs(15), "it took {:?}", outcome.elapsed);

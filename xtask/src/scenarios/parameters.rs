@@ -33,7 +33,7 @@ fn daemons_of_other_nodes_get_the_library_path_and_only_the_parameters_that_are_
     let job = c.prterun("--host n1 -n 1")?.words(words)?.words(["printenv", "LD_LIBRARY_PATH"])?;
     let outcome = job.run()?.code(0)?;
     ensure!(outcome.stdout.starts_with("/opt/one:/opt/two"), "{}", outcome.tail());
-    // What the head does not pass on holds on its own node only.
+    // A parameter that the head does not pass on holds on its own node only.
     let agent = |passed: &str| -> Result<usize> {
         let job = c.prterun("--host n0,n1,n2 -n 3 --map-by node")?;
         let job = job.env("PRTE_MCA_odls_base_exec_agent", "env WRAPPED=yes");

@@ -64,8 +64,7 @@ fn a_process_defines_a_set_and_all_nodes_of_its_members_hear_of_it(c: &Context) 
         "0 define SUCCESS".to_owned(),
     ];
     for rank in 0..3 {
-        for told in
-            ["event +all 3", "event +odd 1", "get NOT-FOUND", "members 1.1", "members NOT-FOUND", "names all,odd 2"]
+        for told in ["event +all 3", "event +odd 1", "get none", "members 1.1", "members NOT-FOUND", "names all,odd 2"]
         {
             expected.push(format!("{rank} {told}"));
         }

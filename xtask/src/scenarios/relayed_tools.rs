@@ -20,6 +20,9 @@ pub(super) fn all() -> Vec<Scenario> {
         a_pmix_tool_on_another_node_changes_the_size_of_the_dvm,
         a_killed_pmix_tool_on_another_node_takes_its_job_along,
         a_daemon_that_leaves_or_dies_ends_the_pmix_tools_of_its_node,
+        a_process_that_calls_itself_a_tool_is_served_without_a_persistent_dvm,
+        a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job,
+        a_pmix_tool_pulls_the_output_of_its_own_jobs_and_is_refused_that_of_others,
     ]
 }
 
@@ -30,6 +33,66 @@ fn tool(c: &Context, node: usize, name: &str, words: &[&str]) -> Result<Outcome>
 
 fn start(c: &Context, node: usize, name: &str, words: &[&str]) -> Result<Running> {
     Running::start(c.bed().command(node, &pmix_program(name)?)?.args(words))
+}
+
+fn a_process_that_calls_itself_a_tool_is_served_without_a_persistent_dvm(c: &Context) -> Result<()> {
+    let job = c.prterun("--host n0:1,n1:1 --map-by node -n 2")?.program(&pmix_program("asks")?)?;
+    let outcome = job.run()?.code(0)?;
+    let names: Vec<&str> = outcome.stdout.lines().collect();
+    let is_of_the_job = |name: &str| name.starts_with("named prterun") && name.ends_with("@1");
+    ensure!(names.len() == 2 && names.iter().all(|name| is_of_the_job(name)), "it says {names:?}");
+    Ok(())
+}
+
+/// A tool names the `prterun` to which it attaches in each way (spec L35).
+fn a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job(c: &Context) -> Result<()> {
+    let (file, go) = (c.bed().shared().join("rendezvous"), c.bed().shared().join("go"));
+    let script = format!("while [ ! -e {} ]; do sleep 0.05; done; exit 3", go.display());
+    let own = c.prterun("--host n0:4,n1:4 -n 1 sh -c")?.words([script])?.env("PMIX_LAUNCHER_RNDZ_FILE", &file);
+    let own = own.start()?;
+    c.until("prterun writes the file that it is given", LIMIT, || Ok(file.exists()))?;
+    let text = std::fs::read_to_string(&file)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let [uri, _, pid, ..] = lines[..] else { anyhow::bail!("the file says {text:?}") };
+    let nspace = uri.split(".0;").next().context("no namespace")?;
+    for at in
+        [format!("pid={pid}"), format!("nspace={nspace}"), format!("uri={uri}"), format!("uri=file:{}", file.display())]
+    {
+        tool(c, 0, "tool", &[&at, "2", "sh", "-c", "echo hello"])?
+            .code(0)?
+            .lines(&["hello".to_owned(), "hello".to_owned()])?;
+    }
+    let by_pid = format!("pid={pid}");
+    tool(c, 0, "tool", &[&by_pid, "1", "sh", "-c", "exit 5"])?.code(5)?;
+    // Other clients do not find it.
+    c.tool("prun", "-n 1 true")?.run()?.code(1)?.complains_about(&["no DVM"])?;
+    let stays = start(c, 0, "tool", &[&by_pid, "1", "tail", "-f", "/dev/null"])?;
+    c.wait_for(1, "tail")?;
+    std::fs::write(&go, "")?;
+    finish(own)?.code(3)?.complains_about(&["which a tool has started, was ended", "prte"])?;
+    c.wait_for(0, "tail")?;
+    finish(stays)?.failure()?;
+    ensure!(!file.exists(), "{} is left", file.display());
+    let called = c.prterun("--host n0 -n 1 true")?.env("PMIX_LAUNCHER_RNDZ_URI", "tool.0;tcp4://127.0.0.1:1").run()?;
+    called.code(1)?.complains_about(&["PMIX_LAUNCHER_RNDZ_URI", "--stop-in-init"])?;
+    Ok(())
+}
+
+fn a_pmix_tool_pulls_the_output_of_its_own_jobs_and_is_refused_that_of_others(c: &Context) -> Result<()> {
+    start_dvm(c, 2)?;
+    let job = c.tool("prun", "-n 1 sleep 1000")?.start()?;
+    c.wait_for(1, "sleep")?;
+    let shown = c.tool("pdvm", "job 1 --json")?.run()?.code(0)?.stdout;
+    let nspace = shown.split('"').skip_while(|word| *word != "namespace").nth(2).context("no namespace")?.to_owned();
+    let expected = ["other NOT-SUPPORTED", "kept NOT-SUPPORTED", "own SUCCESS"].map(str::to_owned);
+    for node in [0, 1] {
+        tool(c, node, "pulls", &[&nspace])?.code(0)?.lines(&expected)?;
+        // The tool's own job ends with it.
+        c.wait_for(1, "sleep")?;
+    }
+    c.tool("pdvm", "kill 1")?.run()?.code(0)?;
+    finish(job)?.failure()?;
+    stop_dvm(c)
 }
 
 fn a_pmix_tool_on_another_node_is_served_by_the_daemon_there(c: &Context) -> Result<()> {

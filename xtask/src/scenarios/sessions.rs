@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use super::context::{Call, Context, Expect, Skipped, finish};
 use super::dvm::stop_dvm;
 use super::{Scenario, scenarios};
-use crate::programs::{libpmix_release, pmix_program};
+use crate::programs::{libpmix_major, libpmix_release, pmix_program};
 use crate::runner;
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -27,9 +27,8 @@ pub(super) fn all() -> Vec<Scenario> {
 /// Returns the test program, if the library has the functions that it calls.
 fn program() -> Result<PathBuf> {
     let release = libpmix_release().unwrap_or_default();
-    let major = release.split('.').next().and_then(|number| number.parse::<u32>().ok());
     ensure!(
-        major.is_some_and(|major| major >= 6),
+        libpmix_major() >= Some(6),
         Skipped(format!("PMIx_Session_control works since libpmix 6.0; installed is {release:?}"))
     );
     pmix_program("session")

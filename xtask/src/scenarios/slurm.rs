@@ -167,6 +167,15 @@ fn slurm_processors_of_a_task_are_slots(c: &Context) -> Result<()> {
 fn slurm_hosts_choose_among_the_nodes_of_the_job_and_go_no_further(c: &Context) -> Result<()> {
     let job = "-N4 -w n[1-4] --ntasks-per-node=2";
     salloc(c, job, "prterun --host n2,n4 --map-by node -n 2 hostname")?.run()?.code(0)?.lines(&names(&[2, 4], 1))?;
+    // Numbers and `+nK` count the nodes of the job from 0.
+    for hosts in ["1,3", "+n1,+n3", "n2,3"] {
+        let line = format!("prterun --host {hosts} --map-by node -n 2 hostname");
+        salloc(c, job, &line)?.run()?.code(0)?.lines(&names(&[2, 4], 1))?;
+    }
+    let taken_back = c.file("taken-back", "n1\nn2\nn3\n^n3\n")?;
+    let line = format!("prterun --hostfile {} --host ^0 --map-by node -n 2 hostname", taken_back.display());
+    salloc(c, job, &line)?.run()?.code(0)?.lines(&names(&[2], 2))?;
+    salloc(c, job, "prterun --host 4 -n 1 hostname")?.run()?.failure()?.complains_about(&["host 4"])?.lines(&[])?;
     let beyond = salloc(c, job, "prterun --host n2,n7 -n 2 hostname")?.run()?.failure()?;
     beyond.complains_about(&["n7"])?.lines(&[])?;
     let shown =
@@ -181,12 +190,13 @@ fn slurm_hosts_choose_among_the_nodes_of_the_job_and_go_no_further(c: &Context) 
 }
 
 fn slurm_a_dvm_in_salloc_serves_jobs_until_it_is_told_to_end(c: &Context) -> Result<()> {
-    let script = "prte --daemonize && prun hostname && prun -n 2 --map-by node --host n3,n4 hostname && pterm";
+    let script = "prte --daemonize && prun hostname && prun -n 2 --map-by node --host n3,n4 hostname \
+                  && prun -n 2 --map-by node --host 2,3 hostname && pterm";
     let job = "-N4 -w n[1-4] --ntasks-per-node=2";
     let outcome = salloc(c, job, "sh -c")?.words([script])?.run()?.code(0)?;
     let mut expected = vec!["DVM ready".to_owned()];
     expected.extend(names(&[1, 2, 3, 4], 2));
-    expected.extend(names(&[3, 4], 1));
+    expected.extend(names(&[3, 4, 3, 4], 1));
     outcome.lines(&expected)?;
     // The same where it is itself on one of the nodes.
     let said = good_batch(c, job, script)?;

@@ -143,7 +143,7 @@ fn slurm_an_srun_that_is_killed_whole_ends_no_daemon_and_none_outlives_the_head(
         sruns(c)?.iter().rev().try_for_each(|process| process.signal(Signal::KILL))?;
         c.wait_for(0, "srun")?;
         let mut input = job.child().stdin.take().context("no stdin")?;
-        // Where the job is gone already, its outcome tells why.
+        // The outcome of a job that is gone already tells why.
         let _ = std::io::Write::write_all(&mut input, b"still here\n");
         drop(input);
         finish(job)?.code(0)?.lines(&["still here".to_owned()])?;

@@ -127,15 +127,16 @@ fn start_nodes(dir: &Path, indices: &[usize]) -> Result<Vec<i32>> {
     let mut pids = Vec::new();
     let mut script = String::new();
     for (node, index) in nodes.iter_mut().zip(indices) {
-        let line = node.read("pids")?;
-        let (outside, here) = line.split_once(' ').context("bad pids line")?;
-        pids.push(outside.parse()?);
+        let pid: i32 = node.read("pid")?.parse()?;
+        pids.push(pid);
         // The address stays when a node comes back after a crash: others may remember it, and would otherwise call an
         // unused address for long.
         let [_, _, high, low] = (*index as u32 + 1).to_be_bytes();
         let address = format!("02:00:00:00:{high:02x}:{low:02x}");
+        // A path means the same in all releases of `ip`; a pid does not.
+        let space = format!("/proc/{pid}/ns/net");
         script +=
-            &format!("link add dev v{index} master br0 up type veth peer name eth0 address {address} netns {here}\n");
+            &format!("link add dev v{index} master br0 up type veth peer name eth0 address {address} netns {space}\n");
     }
     ip_batch(&script).context("cannot make the nodes' network devices")?;
     for node in &mut nodes {

@@ -1,6 +1,6 @@
 //! The first process of a virtual node (`xtask _node`): private file systems, network, sshd, then reaping.
 //!
-//! Started by the head inside fresh namespaces. It talks to the head over its standard streams: it says `pids`,
+//! Started by the head inside fresh namespaces. It talks to the head over its standard streams: it says `pid`,
 //! waits for `go` (the network device is there), says `ready`. It never outlives the head.
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use crate::workspace::which;
 pub(crate) fn main(mut args: Args) -> Result<()> {
     let dir = PathBuf::from(args.operand("directory")?);
     let index = args.parsed_operand("index")?;
-    say(&namespace_pids()?)?;
+    say(&format!("pid {}", outer_pid()?))?;
     // The log is opened now, because the node's own /tmp will hide the directory.
     let log = File::options().append(true).create(true).open(dir.join(format!("log/sshd.{}", node_name(index))))?;
     let slurm = slurm::Daemons::of_node(&dir, index)?;
@@ -49,13 +49,10 @@ fn say(line: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The pid of this process as the machine and as the head see it. `/proc` is still the machine's.
-fn namespace_pids() -> Result<String> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|l| l.strip_prefix("NSpid:")).context("no NSpid in /proc/self/status")?;
-    let pids: Vec<&str> = line.split_whitespace().collect();
-    let [outside, .., head, _own] = pids[..] else { bail!("not in nested PID namespaces: NSpid is '{line}'") };
-    Ok(format!("pids {outside} {head}"))
+/// The pid of this process as the machine sees it, whose `/proc` is still mounted.
+fn outer_pid() -> Result<String> {
+    let own = fs::read_link("/proc/self")?;
+    Ok(own.display().to_string())
 }
 
 fn private_files(dir: &Path, index: usize, slurm: Option<&slurm::Daemons>) -> Result<()> {

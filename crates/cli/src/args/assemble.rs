@@ -3,7 +3,7 @@
 
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
-use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, StdinTarget, StopPoint};
+use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, Signal, StdinTarget, StopPoint};
 use ferrite_wire::bad_set_name;
 use ferrite_wire::control::SessionChoice;
 
@@ -23,9 +23,9 @@ use super::options::{
 };
 use super::placement::{self, Placement, Said};
 use super::prefixes::Prefixes;
-use super::rtos::{RuntimeAsk, time};
+use super::rtos::{RuntimeAsk, restarts, time};
 use super::tool::{JobOptions, Tool};
-use super::{App, AppPlace, BatchRun, Connect, MapFiles, ReportTo, Run, signals};
+use super::{App, AppPlace, BatchRun, Connect, MapFiles, PreloadAsk, ReportTo, Run, signals};
 
 /// Options that the line leaves open; parameters give their defaults.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +43,7 @@ pub(crate) struct Unsaid {
 struct Job {
     apps: Vec<AppContext>,
     hosts: Vec<AppPlace>,
+    preloads: Vec<PreloadAsk>,
     grow: GrowAsk,
     placement: Vec<Said>,
     output: OutputAsk,
@@ -50,7 +51,7 @@ struct Job {
     rtos: RuntimeAsk,
     stdin: Asked<StdinTarget>,
     default_hostfile: Asked<String>,
-    signals: Asked<Vec<i32>>,
+    signals: Asked<Vec<Signal>>,
     agent: Asked<String>,
     daemons: Spoken,
     report_pid: Asked<ReportTo>,
@@ -130,6 +131,8 @@ impl Job {
             per_node,
             wdir,
             set_cwd_to_session_dir,
+            preload_binary,
+            preload_files,
             path,
             app: file,
             exec_agent,
@@ -143,6 +146,13 @@ impl Job {
             return Err(UsageError::Conflict {
                 what: "--wdir and --set-cwd-to-session-dir are both given".to_owned(),
                 next: "Keep one of them: they name different directories for the same processes.".to_owned(),
+            });
+        }
+        let preload = PreloadAsk { binary: preload_binary, files: preload_files };
+        if let Some(option) = preload.option().filter(|_| wdir.is_some()) {
+            return Err(UsageError::Conflict {
+                what: format!("--wdir and {option} are both given"),
+                next: "Remove --wdir: the processes start in directories of their own, where the files are.".to_owned(),
             });
         }
         not_included("--app", file.as_deref())?;
@@ -160,10 +170,11 @@ impl Job {
             path: path.map(|d| not_empty("--path", d)).transpose()?,
             env,
             exec_agent: exec_agent.map(|agent| words_of("--exec-agent", &agent)).transpose()?,
-            session_cwd: set_cwd_to_session_dir,
+            session_cwd: set_cwd_to_session_dir || preload.option().is_some(),
             set: pset.map(|name| self.set_name(name)).transpose()?,
             ..AppContext::default()
         });
+        self.preloads.push(preload);
         Ok(())
     }
 
@@ -288,6 +299,7 @@ impl Job {
             stop_in_app,
             enable_recovery,
             continuous,
+            max_restarts,
             runtime_options,
             forward_signals,
             allow_run_as_root,
@@ -319,6 +331,9 @@ impl Job {
         }
         if continuous {
             rtos.continuous.say("--continuous", "continuous", true)?;
+        }
+        if let Some(text) = max_restarts {
+            rtos.max_restarts.say("--max-restarts", "max-restarts", restarts("--max-restarts", &text)?)?;
         }
         if let Some(list) = forward_signals {
             let option = "--forward-signals";
@@ -480,12 +495,21 @@ impl Job {
             stop: self.rtos.stop.0.clone().flatten(),
             options: self.rtos.finish(),
             apps: self.apps,
+            beside: None,
             pmi1: None,
+            preload: Vec::new(),
         };
+        if let Some(option) = self.preloads.iter().find_map(PreloadAsk::option).filter(|_| self.detach) {
+            return Err(UsageError::Conflict {
+                what: format!("--detach and {option} are both given"),
+                next: "Remove --detach, and put `&` behind the command: it reads the files for the DVM.".to_owned(),
+            });
+        }
         Ok(Run {
             personality: String::new(),
             spec,
             hosts: self.hosts,
+            preloads: self.preloads,
             map_files,
             pictures,
             grow: self.grow,

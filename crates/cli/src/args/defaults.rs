@@ -1,7 +1,7 @@
 //! Defaults from parameters for the options that a job's line leaves open.
 
 use ferrite_rm::Params;
-use ferrite_types::{Display, OutputOptions, RuntimeOptions};
+use ferrite_types::{Display, OutputOptions, PictureFormat, RuntimeOptions, TableTo};
 
 use super::assemble::known_personality;
 use super::display::{DisplayAsk, Picture};
@@ -47,9 +47,12 @@ impl Run {
         let asked = runtime_ask(&self.unsaid.rtos, params)?;
         asked.give_agent(&mut self.spec.apps);
         self.show_progress = asked.show_progress.0;
+        self.spec.stop = asked.stop.0.clone().flatten();
+        let processes = asked.processes.0.clone();
         self.spec.options = options(asked, params)?;
         // A map is all that such a job has to show.
         self.spec.display.map |= self.spec.options.do_not_launch && self.spec.display == Display::default();
+        self.show_processes(processes)?;
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
             self.forward_signals = Some(signals::parse(&params.label("ess_base_forward_signals"), list)?);
         }
@@ -62,6 +65,40 @@ impl Run {
             self.warnings.append(&mut self.unsaid.deprecations);
         }
         self.personality = name;
+        Ok(())
+    }
+}
+
+impl Run {
+    /// Sets the place of the table of processes; one that nobody would see is refused.
+    fn show_processes(&mut self, to: Option<String>) -> Result<(), UsageError> {
+        let Some(to) = to else { return Ok(()) };
+        let refused = |why: &str, next: &str| {
+            Err(UsageError::Conflict {
+                what: format!("--runtime-options output-proctable: {why}"),
+                next: next.to_owned(),
+            })
+        };
+        if self.spec.options.ends_with_map() {
+            return refused(
+                "the table lists processes, and with donotlaunch or donotspawn none starts",
+                "Remove one of them; --display map shows where the processes would run.",
+            );
+        }
+        if self.detach {
+            return refused(
+                "with --detach nobody is left to get the table",
+                "Remove one of them; `pdvm job` shows the processes of a job.",
+            );
+        }
+        self.spec.display.processes = Some(match to.as_str() {
+            "-" => TableTo::Stdout,
+            "+" => TableTo::Stderr,
+            file => {
+                self.pictures.push((PictureFormat::Processes, file.into()));
+                TableTo::File
+            }
+        });
         Ok(())
     }
 }
@@ -86,11 +123,13 @@ fn default_display(label: &str, list: &str) -> Result<(Display, Vec<Picture>), U
 }
 
 /// Parameters that are the default of one runtime option each.
-const POLICIES: [(&str, &str); 4] = [
+const POLICIES: [(&str, &str); 6] = [
     ("state_base_error_non_zero_exit", "error-nonzero-status"),
     ("state_base_recoverable", "recoverable"),
     ("state_base_continuous", "continuous"),
     ("state_base_notify_errors", "notifyerrors"),
+    ("state_base_autorestart", "autorestart"),
+    ("state_base_max_restarts", "max-restarts"),
 ];
 
 /// Merges runtime options: the line comes first, then `rtos`.
@@ -111,15 +150,23 @@ fn options(asked: RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageEr
             single.add(&params.label(name), &format!("{word}={value}"))?;
         }
     }
+    let asked_to_stop = matches!(asked.stop.0, Some(Some(_)));
     let wants_events = asked.notify_errors.0 == Some(true);
     let options = asked.or(single).finish();
     // The parameter applies to jobs that can have events; it must not make every other job an error.
-    match wants_events && !options.tolerates_failures() {
+    if options.max_restarts > 0 && asked_to_stop {
+        return Err(UsageError::Conflict {
+            what: "processes are to be started again after a failure, and to stop for a debugger at their start"
+                .to_owned(),
+            next: "Keep one of the two: leave out max-restarts and autorestart, or the stop.".to_owned(),
+        });
+    }
+    match wants_events && !options.tolerates_failures() && options.max_restarts == 0 {
         false => Ok(options),
         true => Err(UsageError::Conflict {
             what: "--runtime-options notifyerrors: nobody would be left to be told, because the first failure ends the job"
                 .to_owned(),
-            next: "Add recoverable, as in --runtime-options recoverable,notifyerrors; or use continuous, which implies it.".to_owned(),
+            next: "Add recoverable or max-restarts=N, as in --runtime-options recoverable,notifyerrors; or use continuous, which implies it.".to_owned(),
         }),
     }
 }

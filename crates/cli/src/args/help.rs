@@ -105,6 +105,7 @@ alone, the hosts of a rankfile or sequence (see mapping), the default hostfile, 
 
   --host n0,n1:4,n2:*       n0: one slot, or all of it when a hostfile names it; n1: four; n2: all
   --host +n2                the third node of the allocation (they count from 0)
+  --host 2                  the same in a resource manager's job, where no node has the name 2
   --host +e:2               two nodes on which nothing runs
   --hostfile FILE           one host a line, `#` begins a comment:
                               n0 slots=4 max_slots=8
@@ -182,10 +183,17 @@ const RTOS: &str = "\
 
   error-nonzero-status[=B]     a non-zero exit is a failure (default: true)
   donotlaunch[=B]              map and show only
+  donotspawn[=B]               start the daemons, map and show, and start no process
+  output-proctable[=-|+|FILE]  the table of processes (rank, node, pid, program) to standard output, standard
+                               error or a file, when all have started
   recoverable[=B]              the failure of a process leaves the others alone
   continuous[=B]               the same, with notifyerrors: the job runs until it is ended or
-                               nothing is left of it. Processes are not restarted
-  notifyerrors[=B]             the others get a PMIx event for each failure (with recoverable)
+                               nothing is left of it
+  max-restarts=N               a failed process is started again on its node, up to N times each;
+                               0: never
+  autorestart[=B]              max-restarts=3, unless max-restarts says another number
+  notifyerrors[=B]             the others get a PMIx event for each failure (with recoverable or
+                               max-restarts), and PMIX_ERR_PROC_RESTART for each restart
   fwd-environment[=B]          forward the whole environment
   timeout=TIME                 as --timeout
   spawn-timeout=TIME           as --spawn-timeout
@@ -208,10 +216,18 @@ started, a time limit, an interrupt, pdvm kill. A fence or PMI barrier with a fa
 with an error. Events: PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_ABORTED_BY_SIG,
 PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_ERR_PROC_REQUESTED_ABORT (of itself alone), and
 PMIX_ERR_COMM_FAILURE for the processes of a lost daemon; each names its process in
-PMIX_EVENT_AFFECTED_PROC and, where it is known, the exit code in PMIX_EXIT_CODE.
+PMIX_EVENT_AFFECTED_PROC and, where it is known, the exit code in PMIX_EXIT_CODE. A process that
+exits with a code and without finalize has the first and the third.
+
+With max-restarts a failed process is started again before any of this counts, if it has not called
+init (MPI_Init, PMIx_Init): the libraries cannot come back. It finds the number of its restarts in
+the variables PMIX_REINCARNATION and OMPI_MCA_orte_num_restarts. What it has read of standard input
+is not read again. Not started again are processes of a lost daemon either, those that cannot be
+started, and those of a job that was aborted or ended by an order.
 
 Parameters give the defaults: state_base_error_non_zero_exit, state_base_recoverable,
-state_base_continuous, state_base_notify_errors (of those jobs that go on after a failure).
+state_base_autorestart, state_base_max_restarts, state_base_continuous, state_base_notify_errors
+(of those jobs that go on after a failure).
 ";
 
 const ENVIRONMENT: &str = "\

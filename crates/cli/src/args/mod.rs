@@ -17,6 +17,7 @@ mod grow;
 mod help;
 mod include;
 mod io;
+mod job_defaults;
 mod ompi;
 mod options;
 mod placement;
@@ -31,7 +32,7 @@ mod walk;
 mod words;
 
 use ferrite_rm::HostList;
-use ferrite_types::{EnvOp, HostRef, JobSpec};
+use ferrite_types::{EnvOp, HostRef, JobSpec, Signal};
 use ferrite_wire::control::SessionChoice;
 
 pub(crate) use connect::of as connect_of;
@@ -43,7 +44,7 @@ pub use error::{Place, UsageError};
 pub use grow::GrowAsk;
 pub use help::{help_topics, version};
 pub use include::include;
-pub(crate) use ompi::installation as installation_of_ompi;
+pub(crate) use ompi::{announce_failures as announce_failures_to_ompi, installation as installation_of_ompi};
 pub(crate) use options::ConnectionOptions;
 pub use options::{Options, PrunOptions};
 pub use signals::all as forwardable_signals;
@@ -72,6 +73,8 @@ pub struct Run {
     pub spec: JobSpec,
     /// The hosts of each app, in the order of `spec.apps`.
     pub hosts: Vec<AppPlace>,
+    /// The files that each app brings along, in the order of `spec.apps`.
+    pub preloads: Vec<PreloadAsk>,
     /// The files that the placement of the job names.
     pub map_files: MapFiles,
     /// Pictures of the job map and their files, relative to the user's directory until the job is set up.
@@ -87,7 +90,7 @@ pub struct Run {
     /// True when an option or the environment allows root.
     pub allow_root: bool,
     /// `--forward-signals`; `None` = not said.
-    pub forward_signals: Option<Vec<i32>>,
+    pub forward_signals: Option<Vec<Signal>>,
     /// `--launch-agent`.
     pub launch_agent: Option<String>,
     /// Options about daemons that say the same as a parameter, and their values.
@@ -119,6 +122,25 @@ pub struct Run {
     /// Warnings that stop nothing: one line each.
     pub warnings: Vec<String>,
     unsaid: assemble::Unsaid,
+}
+
+/// The files that an app brings along, as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreloadAsk {
+    /// `--preload-binary`.
+    pub binary: bool,
+    /// `--preload-files`: lists separated by commas.
+    pub files: Vec<String>,
+}
+
+impl PreloadAsk {
+    /// The option that asks for files; `None` = no files are asked for.
+    fn option(&self) -> Option<&'static str> {
+        match self.binary {
+            true => Some("--preload-binary"),
+            false => (!self.files.is_empty()).then_some("--preload-files"),
+        }
+    }
 }
 
 /// The hosts of an app, as written.

@@ -1,7 +1,7 @@
 //! Options of Open MPI's `mpirun` that are about its libraries: each becomes options of ours. The names and values of
 //! the libraries' parameters are those that the native runtime of Open MPI 5.0.11 sets.
 
-use ferrite_types::EnvOp;
+use ferrite_types::{EnvOp, RuntimeOptions};
 
 use super::error::UsageError;
 
@@ -128,9 +128,24 @@ pub(crate) fn installation(environment: &super::Environment) -> Vec<EnvOp> {
     [set("OPAL_PREFIX"), set("PMIX_PREFIX"), libraries].into_iter().flatten().collect()
 }
 
+/// Lets the library of a job that goes on after failures tell the program of them, where Open MPI's `mpirun` runs us:
+/// survivors would wait for failed processes for ever. A value that the user gives for `mpi_ft_enable` stays.
+pub(crate) fn announce_failures(options: &mut RuntimeOptions, env: &mut Vec<EnvOp>, environment: &super::Environment) {
+    const ENABLE: &str = "OMPI_MCA_mpi_ft_enable";
+    let by_mpirun = environment.get("OMPI_TOOL_NAME").is_some_and(|tool| !tool.is_empty());
+    let is_said =
+        environment.contains_key(ENABLE) || env.iter().any(|op| matches!(op, EnvOp::Set(name, _) if name == ENABLE));
+    if by_mpirun && options.tolerates_failures() && !is_said {
+        options.notify_errors = true;
+        env.push(EnvOp::Set(ENABLE.to_owned(), "1".to_owned()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::installation;
+    use std::slice;
+
+    use super::{announce_failures, installation};
     use crate::args::{Environment, Parsed, Run, parse};
     use ferrite_types::EnvOp;
 
@@ -175,6 +190,25 @@ mod tests {
             run.apply_defaults(&params).expect("there is nothing wrong");
             assert_eq!(run.spec.options.announces_failures(), tolerant, "{line}");
         }
+    }
+
+    #[test]
+    fn survivors_under_mpirun_hear_of_failures_unless_the_user_says_otherwise() {
+        let mpirun = ("OMPI_TOOL_NAME".to_owned(), "mpirun".to_owned());
+        let disabled = ("OMPI_MCA_mpi_ft_enable".to_owned(), "0".to_owned());
+        let told = |line: &str, environment: &[(String, String)]| {
+            let mut run = run(line);
+            run.apply_defaults(&ferrite_rm::Params::default()).expect("there is nothing wrong");
+            let environment = environment.iter().cloned().collect();
+            announce_failures(&mut run.spec.options, &mut run.job_env, &environment);
+            let enabled = EnvOp::Set("OMPI_MCA_mpi_ft_enable".to_owned(), "1".to_owned());
+            (run.spec.options.announces_failures(), run.job_env.contains(&enabled))
+        };
+        assert_eq!(told("--enable-recovery a", slice::from_ref(&mpirun)), (true, true));
+        assert_eq!(told("--enable-recovery a", &[]), (false, false), "not under mpirun");
+        assert_eq!(told("a", slice::from_ref(&mpirun)), (false, false), "the first failure ends the job");
+        assert_eq!(told("--enable-recovery --gmca mpi_ft_enable 0 a", slice::from_ref(&mpirun)), (false, false));
+        assert_eq!(told("--enable-recovery a", &[mpirun, disabled]), (false, false));
     }
 
     #[test]

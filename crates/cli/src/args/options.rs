@@ -107,6 +107,14 @@ pub(crate) struct AppOptions {
     /// Start each process in a directory of its own, which is removed with the job
     #[arg(long)]
     pub(crate) set_cwd_to_session_dir: bool,
+    /// Copy the program to each node before the launch, and start the copy; each process then starts in a directory of
+    /// its own
+    #[arg(short = 's', long)]
+    pub(crate) preload_binary: bool,
+    /// Files, directories and archives (.tar, .tar.gz, .tgz) that are copied to each node before the launch, separated
+    /// by commas; each process finds them in a directory of its own, in which it starts
+    #[arg(long, value_name = "FILES")]
+    pub(crate) preload_files: Vec<String>,
     /// Directories in which to look for the program, separated by `:`, instead of PATH
     #[arg(long, value_name = "DIRS")]
     pub(crate) path: Option<String>,
@@ -134,7 +142,7 @@ pub(crate) struct AppOptions {
     pub(crate) pset: Option<String>,
 }
 
-/// Where processes go.
+/// Options of placement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Hosts and placement")]
 pub(crate) struct PlacementOptions {
@@ -251,12 +259,15 @@ pub(crate) struct ControlOptions {
     /// The failure of a process does not end the job (the same as --runtime-options recoverable)
     #[arg(long)]
     pub(crate) enable_recovery: bool,
-    /// Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted
+    /// Like --enable-recovery, and the other processes get a PMIx event for each failure
     /// (--runtime-options continuous)
     #[arg(long)]
     pub(crate) continuous: bool,
-    /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment,
-    /// timeout=T ...
+    /// Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)
+    #[arg(long, value_name = "N")]
+    pub(crate) max_restarts: Option<String>,
+    /// Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors,
+    /// fwd-environment, output-proctable, timeout=T ...
     #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]
     pub(crate) runtime_options: Vec<String>,
     /// Signals to pass on to the processes: `all` (default), `none`, or names and numbers

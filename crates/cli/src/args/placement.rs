@@ -223,7 +223,7 @@ fn of_parameter(label: &str, error: &DirectiveError) -> UsageError {
 
 /// True when the directive itself says how many processes there are.
 pub(crate) fn counts(by: Option<&MapBy>) -> bool {
-    matches!(by, Some(MapBy::PerNode(_) | MapBy::PerObject(..)))
+    matches!(by, Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::PerDevice(..)))
 }
 
 /// Parses a number of processes, at least one.

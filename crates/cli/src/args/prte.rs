@@ -5,12 +5,13 @@
 use clap::{ArgAction, FromArgMatches, Parser};
 use ferrite_driver::Listen;
 use ferrite_rm::hostlist;
-use ferrite_types::EnvOp;
+use ferrite_types::{EnvOp, Signal};
 use ferrite_wire::remote::split_address;
 
 use super::assemble::report_to;
 use super::daemons::{Loudness, Spoken};
 use super::env::{self, EnvArg, Environment, root_by_environment};
+use super::job_defaults::JobDefaults;
 use super::options::AboutOptions;
 use super::signals::parse as parse_signals;
 
@@ -77,6 +78,33 @@ pub struct PrteOptions {
     /// Parameter of the PMIx library of the processes of all jobs (they see PMIX_MCA_KEY=VALUE)
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append, help_heading = "Jobs")]
     pmixmca: Vec<String>,
+    /// Mapping of the processes of jobs (prun --help mapping); a job's own --map-by wins
+    #[arg(long, alias = "mapby", value_name = "POLICY[:QUALIFIER]...", help_heading = "Defaults of jobs")]
+    map_by: Option<String>,
+    /// Order of their ranks (prun --help ranking); a job's own --rank-by wins
+    #[arg(long, alias = "rankby", value_name = "POLICY", help_heading = "Defaults of jobs")]
+    rank_by: Option<String>,
+    /// Binding of the processes (prun --help binding); a job's own --bind-to wins
+    #[arg(long, alias = "bindto", value_name = "TARGET[:QUALIFIER]...", help_heading = "Defaults of jobs")]
+    bind_to: Option<String>,
+    /// Tags, files and order of the output of jobs that say nothing of it (prun --help output)
+    #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append, help_heading = "Defaults of jobs")]
+    output: Vec<String>,
+    /// Displays of jobs that ask for none (prun --help display)
+    #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append, help_heading = "Defaults of jobs")]
+    display: Vec<String>,
+    /// Options of jobs (prun --help runtime-options); each that a job gives wins. show-progress is for prte itself
+    #[arg(
+        long,
+        alias = "rtos",
+        value_name = "OPTION[=VALUE],...",
+        action = ArgAction::Append,
+        help_heading = "Defaults of jobs"
+    )]
+    runtime_options: Vec<String>,
+    /// Time limit of each job that has none of its own: seconds, or [[dd:]hh:]mm:ss
+    #[arg(long, value_name = "TIME", help_heading = "Defaults of jobs")]
+    timeout: Option<String>,
     /// Set a parameter of the runtime
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append, help_heading = "Runtime")]
     prtemca: Vec<String>,
@@ -151,7 +179,7 @@ pub struct PrteRun {
     /// Warnings that stop nothing: one line each.
     pub warnings: Vec<String>,
     /// `--forward-signals`; `None` = not said.
-    pub forward_signals: Option<Vec<i32>>,
+    pub forward_signals: Option<Vec<Signal>>,
     /// True when an option or the environment allows root.
     pub allow_root: bool,
     /// `--daemonize`.
@@ -218,7 +246,17 @@ impl PrteOptions {
             true => None,
             false => Some(hostlist::parse(&self.host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
         };
-        let progress = self.show_progress.then_some(true);
+        let jobs = JobDefaults {
+            map_by: self.map_by,
+            rank_by: self.rank_by,
+            bind_to: self.bind_to,
+            output: self.output,
+            display: self.display,
+            runtime_options: self.runtime_options,
+            timeout: self.timeout,
+        };
+        let (defaults, progress) = jobs.into_params()?;
+        let progress = if self.show_progress { Some(true) } else { progress };
         let loudness = Loudness { verbose: self.verbose, quiet: self.quiet, progress };
         loudness.check()?;
         let given = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone()));
@@ -239,7 +277,7 @@ impl PrteOptions {
                 debug: self.debug_daemons,
                 attached: self.leave_session_attached,
                 agent: self.launch_agent,
-                params: spoken.into_params()?,
+                params: spoken.into_params()?.into_iter().chain(defaults).collect(),
             },
             forward_signals: self.forward_signals.map(|l| parse_signals("--forward-signals", &l)).transpose()?,
             env: Vec::new(),

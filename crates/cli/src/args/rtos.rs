@@ -11,9 +11,12 @@ use super::words::{self, TIME_FORM};
 pub(crate) struct RuntimeAsk {
     pub(crate) error_nonzero_status: Asked<bool>,
     pub(crate) do_not_launch: Asked<bool>,
+    pub(crate) do_not_spawn: Asked<bool>,
     pub(crate) recoverable: Asked<bool>,
     pub(crate) continuous: Asked<bool>,
     pub(crate) notify_errors: Asked<bool>,
+    pub(crate) max_restarts: Asked<u32>,
+    pub(crate) auto_restart: Asked<bool>,
     pub(crate) fwd_environment: Asked<bool>,
     pub(crate) timeout: Asked<Option<Duration>>,
     pub(crate) spawn_timeout: Asked<Option<Duration>>,
@@ -24,24 +27,33 @@ pub(crate) struct RuntimeAsk {
     pub(crate) children_separately: Asked<bool>,
     /// Lines about the start of daemons, for the command that starts them.
     pub(crate) show_progress: Asked<bool>,
+    /// The place of the table of processes, as written: `-`, `+` or a file.
+    pub(crate) processes: Asked<String>,
     /// Words of the command that starts each process; `None` = that of the parameter.
     pub(crate) exec_agent: Asked<Option<Vec<String>>>,
 }
+
+/// The limit of `autorestart` when no `max-restarts` gives another.
+const AUTO_RESTARTS: u32 = 3;
 
 #[derive(Clone, Copy)]
 enum Opt {
     ErrorNonzero,
     DoNotLaunch,
+    DoNotSpawn,
     Recoverable,
     Continuous,
     NotifyErrors,
     FwdEnvironment,
+    AutoRestart,
+    MaxRestarts,
     Timeout,
     SpawnTimeout,
     ReportState,
     StackTraces,
     Stop(StopPoint),
     ShowProgress,
+    Processes,
     ChildrenSeparately,
     ExecAgent,
     DefaultExecAgent,
@@ -58,19 +70,22 @@ const OPTIONS: &[(&str, Opt)] = &[
     ("timeout", Opt::Timeout),
     ("spawn-timeout", Opt::SpawnTimeout),
     ("report-state-on-timeout", Opt::ReportState),
-    ("donotspawn", Opt::Unbuilt("Use donotlaunch to see the map only, or run `true` to see the daemons start.")),
+    ("donotspawn", Opt::DoNotSpawn),
     ("show-progress", Opt::ShowProgress),
-    ("autorestart", Opt::Unbuilt("Processes are not restarted; restart the job.")),
-    ("max-restarts", Opt::Unbuilt("Processes are not restarted; restart the job.")),
+    ("autorestart", Opt::AutoRestart),
+    ("max-restarts", Opt::MaxRestarts),
     ("exec-agent", Opt::ExecAgent),
     ("default-exec-agent", Opt::DefaultExecAgent),
-    ("output-proctable", Opt::Unbuilt("Use --display map: it shows every process and its node.")),
+    ("output-proctable", Opt::Processes),
     ("stop-on-exec", Opt::Stop(StopPoint::Exec)),
     ("stop-in-init", Opt::Stop(StopPoint::Init)),
     ("stop-in-app", Opt::Stop(StopPoint::App)),
     ("get-stack-traces", Opt::StackTraces),
     ("report-child-jobs-separately", Opt::ChildrenSeparately),
-    ("aggregate-help-messages", Opt::Unbuilt("Remove it: messages are not aggregated.")),
+    (
+        "aggregate-help-messages",
+        Opt::Unbuilt("Remove it: the head writes each message once, and it names every node that it concerns."),
+    ),
 ];
 
 impl RuntimeAsk {
@@ -81,6 +96,7 @@ impl RuntimeAsk {
             let flag = match what {
                 Opt::ErrorNonzero => &mut self.error_nonzero_status,
                 Opt::DoNotLaunch => &mut self.do_not_launch,
+                Opt::DoNotSpawn => &mut self.do_not_spawn,
                 Opt::Recoverable => &mut self.recoverable,
                 Opt::Continuous => &mut self.continuous,
                 Opt::NotifyErrors => &mut self.notify_errors,
@@ -99,12 +115,25 @@ impl RuntimeAsk {
                 Opt::StackTraces => &mut self.stack_traces,
                 Opt::ChildrenSeparately => &mut self.children_separately,
                 Opt::ShowProgress => &mut self.show_progress,
+                Opt::MaxRestarts => {
+                    self.max_restarts.say(option, word.name, restarts(option, &word.text("N")?)?)?;
+                    continue;
+                }
+                Opt::AutoRestart => {
+                    self.auto_restart.say(option, word.name, word.boolean()?)?;
+                    continue;
+                }
                 Opt::Timeout => {
                     self.timeout.say(option, word.name, time(option, &word.text("TIME")?)?)?;
                     continue;
                 }
                 Opt::SpawnTimeout => {
                     self.spawn_timeout.say(option, word.name, time(option, &word.text("TIME")?)?)?;
+                    continue;
+                }
+                Opt::Processes => {
+                    let to = word.value.map_or_else(|| Ok("-".to_owned()), |_| word.text("FILE"))?;
+                    self.processes.say(option, word.name, to)?;
                     continue;
                 }
                 Opt::ExecAgent => {
@@ -149,9 +178,13 @@ impl RuntimeAsk {
         RuntimeAsk {
             error_nonzero_status: self.error_nonzero_status.or(defaults.error_nonzero_status),
             do_not_launch: self.do_not_launch.or(defaults.do_not_launch),
+            do_not_spawn: self.do_not_spawn.or(defaults.do_not_spawn),
+            processes: self.processes.or(defaults.processes),
             recoverable: self.recoverable.or(defaults.recoverable),
             continuous: self.continuous.or(defaults.continuous),
             notify_errors: self.notify_errors.or(defaults.notify_errors),
+            max_restarts: self.max_restarts.or(defaults.max_restarts),
+            auto_restart: self.auto_restart.or(defaults.auto_restart),
             fwd_environment: self.fwd_environment.or(defaults.fwd_environment),
             timeout: self.timeout.or(defaults.timeout),
             spawn_timeout: self.spawn_timeout.or(defaults.spawn_timeout),
@@ -179,9 +212,15 @@ impl RuntimeAsk {
         RuntimeOptions {
             error_nonzero_status: self.error_nonzero_status.0.unwrap_or(usual.error_nonzero_status),
             do_not_launch: self.do_not_launch.0.unwrap_or(usual.do_not_launch),
+            do_not_spawn: self.do_not_spawn.0.unwrap_or(usual.do_not_spawn),
             recoverable: self.recoverable.0.unwrap_or(usual.recoverable),
             continuous: self.continuous.0.unwrap_or(usual.continuous),
             notify_errors: self.notify_errors.0.unwrap_or(usual.notify_errors),
+            max_restarts: match self.auto_restart.0 {
+                Some(false) => 0,
+                Some(true) => self.max_restarts.0.unwrap_or(AUTO_RESTARTS),
+                None => self.max_restarts.0.unwrap_or(usual.max_restarts),
+            },
             fwd_environment: self.fwd_environment.0.unwrap_or(usual.fwd_environment),
             timeout: self.timeout.0.unwrap_or(usual.timeout),
             spawn_timeout: self.spawn_timeout.0.unwrap_or(usual.spawn_timeout),
@@ -201,4 +240,12 @@ impl<T> Asked<T> {
 /// Parses a time limit; `None` = no limit.
 pub(crate) fn time(option: &str, text: &str) -> Result<Option<Duration>, UsageError> {
     words::time(text).map_err(|why| UsageError::value(option, format!("{text:?} {why}"), TIME_FORM))
+}
+
+/// Parses the number of times that a failed process is started again.
+pub(crate) fn restarts(option: &str, text: &str) -> Result<u32, UsageError> {
+    text.parse().map_err(|_| {
+        let next = "Give a whole number, as in --max-restarts 3.";
+        UsageError::value(option, format!("{text:?} is not a number of restarts"), next)
+    })
 }

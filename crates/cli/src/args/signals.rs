@@ -2,11 +2,12 @@
 //! and has the list of those that can be forwarded.
 
 use ferrite_driver::parse_forward_signals;
+use ferrite_types::Signal;
 
 use super::error::UsageError;
 
 /// Parses `all`, `none`, or a list of names (with or without SIG) and numbers.
-pub(crate) fn parse(option: &str, list: &str) -> Result<Vec<i32>, UsageError> {
+pub(crate) fn parse(option: &str, list: &str) -> Result<Vec<Signal>, UsageError> {
     let mut signals = parse_forward_signals(&list.to_ascii_lowercase()).map_err(|error| {
         UsageError::value(
             option,
@@ -21,6 +22,6 @@ pub(crate) fn parse(option: &str, list: &str) -> Result<Vec<i32>, UsageError> {
 
 /// Returns every signal that can be forwarded: the default.
 #[must_use]
-pub fn all() -> Vec<i32> {
+pub fn all() -> Vec<Signal> {
     parse_forward_signals("all").unwrap_or_default()
 }

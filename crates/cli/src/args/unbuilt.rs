@@ -11,19 +11,19 @@ const WHICH_DVM: &str = "prterun has a DVM of its own; use --dvm to run in one t
 const OF_THE_DVM: &str = "It shapes a DVM that is started: give it to prte. prun runs in one that is running.";
 const GROW_LATER: &str =
     "Name all hosts with --host or --hostfile; a DVM that is running gets more by pdvm grow, or prun --add-host.";
-const NO_STAGING: &str = "Put the files on a file system that all nodes share, or copy them before the run.";
 const NO_DEBUGGER: &str = "Use --stop-in-init: it shows where the processes wait, and a debugger attaches to them.";
 
 /// Options that every command with jobs refuses.
 const OF_JOBS: &[Refusal] = &[
-    (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["tv"], NO_DEBUGGER),
     (&["xterm"], "Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err."),
-    (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
-    (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),
-    (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
+    (
+        &["memory-alloc-kinds", "gpu-support"],
+        "libpmix 4 and 5 have no key for it, by which processes could be told. Set it by the MPI library's own parameters (--mca KEY VALUE).",
+    ),
+    (&["uniform-nodes"], "Remove it: each daemon reports its topology, and equal ones are kept once."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
-    (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
+    (&["no-aggregate-help"], "Remove it: the head writes each message once, and it names every node that it concerns."),
     (
         &["ompi-server"],
         "Remove it: jobs of one DVM meet by MPI_Publish_name. Start it with prte, and the jobs with prun.",
@@ -54,34 +54,15 @@ const OF_PRUN: &[Refusal] = &[
     (&["report-uri"], "Use --report-pid to find the process: prun is no server that one could connect to."),
 ];
 
-const OF_PRTE: &[Refusal] = &[(
-    &[
-        "timeout",
-        "runtime-options",
-        "rtos",
-        "display",
-        "output",
-        "map-by",
-        "rank-by",
-        "bind-to",
-        "mapby",
-        "rankby",
-        "bindto",
-        "np",
-        "n",
-        "alloc-id",
-        "alloc-refid",
-        "session-id",
-    ],
-    "It belongs to a job: give it to prun. Parameters give prun its defaults: mapby, rankby, bindto, output, display, rtos.",
-)];
+const OF_PRTE: &[Refusal] =
+    &[(&["np", "n", "alloc-id", "alloc-refid", "session-id"], "It belongs to a job: give it to prun.")];
 
 const OF_A_DVM: &[Refusal] = &[
     (&["add-host", "add-hostfile", "activate"], GROW_LATER),
     (&["tune", "am"], "Put the parameters into ~/.prte/mca-params.conf, or give them with --prtemca KEY VALUE."),
-    (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
+    (&["uniform-nodes"], "Remove it: each daemon reports its topology, and equal ones are kept once."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
-    (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
+    (&["no-aggregate-help"], "Remove it: the head writes each message once, and it names every node that it concerns."),
     (&["singleton"], "Start the program itself with prterun or prun."),
     (&["bootstrap"], "This is an option of prted."),
 ];

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_client::{ClientEvent, ClientLoop};
+use ferrite_rm::Params;
 use ferrite_types::{JobId, Signal};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, Request, Submission};
@@ -19,9 +20,9 @@ use super::screen::Screen;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
 use crate::frame;
-use crate::interrupts::{PATIENCE, SIGHUP, SIGINT, SIGTERM};
+use crate::interrupts::PATIENCE;
 use crate::machine::Surroundings;
-use crate::setup::{ClientSetup, prepare_listed};
+use crate::setup::prepare_listed;
 
 /// Size of one read from the list (bytes).
 const READ: usize = 64 * 1024;
@@ -57,7 +58,8 @@ pub(super) struct Setting<'a> {
     /// Name of the command.
     pub(super) name: &'static str,
     pub(super) batch: &'a BatchRun,
-    pub(super) setup: &'a ClientSetup,
+    /// The command's parameters, with the DVM's defaults.
+    pub(super) params: &'a Params,
     pub(super) around: &'a Surroundings,
 }
 
@@ -146,7 +148,7 @@ impl<'a> List<'a> {
         let id = described.id.clone();
         let opened = self.files(described.stdout.as_deref(), described.stderr.as_deref());
         let submission =
-            prepare_listed(described.run, &self.setting.setup.params, self.setting.around).map_err(|e| e.to_string());
+            prepare_listed(described.run, self.setting.params, self.setting.around).map_err(|e| e.to_string());
         match submission.and_then(|submission| Ok((submission, opened?))) {
             Err(why) => self.refuse(line, id.as_deref(), &why),
             Ok((submission, files)) => {
@@ -226,10 +228,12 @@ impl<'a> List<'a> {
         match event {
             ClientEvent::Message(message) => self.on_message(message),
             ClientEvent::Input(data) => self.feed.push(&data),
-            ClientEvent::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
+            ClientEvent::Signal(signal @ (Signal::INT | Signal::TERM | Signal::HUP)) => {
+                return self.on_interrupt(signal);
+            }
             ClientEvent::Signal(signal) => {
                 for id in self.open.keys() {
-                    self.screen.client.send(&ClientMessage::Signal { id: *id, signal: Signal(signal) });
+                    self.screen.client.send(&ClientMessage::Signal { id: *id, signal });
                 }
             }
             ClientEvent::OutputBroken(Stream::Stdout, _) => {
@@ -264,6 +268,8 @@ impl<'a> List<'a> {
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
             // Lines that ask for pictures are refused, because each job would replace the file of the one before.
             DvmMessage::Picture { .. } | DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
+            // Lines that bring files along are refused.
+            DvmMessage::ReadFile { .. } => {}
             // Only PMIx tools get these.
             DvmMessage::Launched { .. }
             | DvmMessage::ReadyForDebug { .. }
@@ -362,11 +368,11 @@ impl<'a> List<'a> {
 
     /// Handles an interrupt: the first ends all jobs in order, the second prints an explanation, the third ends the
     /// command at once.
-    fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
+    fn on_interrupt(&mut self, signal: Signal) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {
             1 => self.cancel_all(),
-            2 if signal == SIGINT => self.write(Stream::Stderr, frame::notice(PATIENCE).as_bytes()),
+            2 if signal == Signal::INT => self.write(Stream::Stderr, frame::notice(PATIENCE).as_bytes()),
             _ => {
                 self.screen.client.send_all(Duration::from_millis(100));
                 return Some(REFUSED);

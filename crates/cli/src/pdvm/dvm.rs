@@ -5,12 +5,12 @@ use ferrite_types::JobId;
 use ferrite_wire::control::{
     ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request, SessionStatus,
 };
-use rustix::process::Signal;
 
 use super::failure::Failure;
 use super::moment::Moment;
 use super::options::JobName;
 use crate::args::{ConnectionOptions, connect_of};
+use crate::interrupts::ENDS;
 use crate::machine::{self, Surroundings};
 use crate::setup;
 
@@ -124,11 +124,6 @@ impl Dvm {
     }
 }
 
-/// Signals that end a wait: Ctrl-C, `kill`, and a terminal that is gone.
-pub(crate) fn ends_of_a_wait() -> [i32; 3] {
-    [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw)
-}
-
 /// A connection for requests whose answer takes time. A signal ends the wait, and not what the DVM does.
 pub(crate) struct WaitingDvm {
     client: ClientLoop,
@@ -141,7 +136,7 @@ impl WaitingDvm {
     /// # Errors
     /// There are no more descriptors.
     pub(crate) fn of(dvm: Dvm) -> Result<WaitingDvm, Failure> {
-        let client = ClientLoop::new(dvm.into_connection(), Source::empty(), &ends_of_a_wait());
+        let client = ClientLoop::new(dvm.into_connection(), Source::empty(), &ENDS);
         Ok(WaitingDvm { client: client.map_err(Failure::Machine)?, asked: 0 })
     }
 

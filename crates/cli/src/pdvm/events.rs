@@ -8,11 +8,12 @@ use ferrite_wire::control::{ClientMessage, DvmMessage, Event, EventKind, JobDeta
 use rustix::io::Errno;
 
 use super::NAME;
-use super::dvm::{Dvm, ends_of_a_wait};
+use super::dvm::Dvm;
 use super::failure::Failure;
 use super::json;
 use super::text::count;
 use crate::frame;
+use crate::interrupts::ENDS;
 
 /// The number of the only request.
 const FOLLOW: u32 = 1;
@@ -52,7 +53,7 @@ fn past(details: &[JobDetail]) -> Vec<Event> {
 
 /// Prints the events from now on.
 pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
-    let client = ClientLoop::new(dvm.into_connection(), Source::stdin(), &ends_of_a_wait());
+    let client = ClientLoop::new(dvm.into_connection(), Source::stdin(), &ENDS);
     let mut client = client.map_err(Failure::Machine)?;
     client.send(&ClientMessage::Follow { id: FOLLOW });
     loop {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use ferrite_client::{ConnectionError, FindError};
+use ferrite_types::Signal;
 use thiserror::Error;
 
 use crate::args::UsageError;
@@ -44,7 +45,7 @@ pub(crate) enum Failure {
     #[error(
         "interrupted while it waited; what has begun goes on, and what a resource manager has not granted yet is not asked for any more"
     )]
-    Interrupted(i32),
+    Interrupted(Signal),
     /// The reply is of the wrong kind.
     #[error("the DVM {dvm} gave an answer that belongs to another question")]
     Astray {
@@ -88,7 +89,7 @@ impl Failure {
     /// Returns the command's exit code.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Failure::Interrupted(signal) => 128 + signal,
+            Failure::Interrupted(signal) => 128 + signal.0,
             _ => REFUSED,
         }
     }

@@ -361,6 +361,7 @@ struct Counts {
     daemons: u32,
     daemons_reported: u32,
     traces: u32,
+    restarts: u32,
 }
 
 impl Counts {
@@ -375,6 +376,7 @@ impl Counts {
             daemons: record.daemons,
             daemons_reported: record.daemons_reported,
             traces: record.traces,
+            restarts: record.restarts,
         }
     }
 }

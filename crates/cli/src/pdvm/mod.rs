@@ -1,7 +1,9 @@
 //! `pdvm`: shows what a DVM does and waits for, gives orders to its jobs and sessions, and changes its size. Each verb
 //! has a file, with a pure function that makes its text and one that makes its JSON. `options` parses the command line,
-//! `dvm` sends requests, `moment` converts times, `text` lays out, and `json` has the schema (docs/pdvm-json.md).
+//! `candidates` serves the completion scripts of shells, `dvm` sends requests, `moment` converts times, `text` lays
+//! out, and `json` has the schema (docs/pdvm-json.md).
 
+mod candidates;
 mod dvm;
 mod events;
 mod failure;
@@ -47,6 +49,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
         Ok(args) => args,
         Err(error) => return told(&Failure::Usage(error), false),
     };
+    if args.first().is_some_and(|first| first == candidates::OPTION) {
+        candidates::print(&args[1..]);
+        return 0;
+    }
     let (done, json) = match options::parse(&args) {
         Ok(PdvmParsed::Print(text)) => (put(&text), false),
         Ok(PdvmParsed::Run(options)) => {

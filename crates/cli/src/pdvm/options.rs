@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use ferrite_types::{AllocId, AllocReqId, JobId};
+use ferrite_types::{AllocId, AllocReqId, JobId, Signal};
 use ferrite_wire::Inheritance;
 
 use super::release::{RankList, parse_ranks};
@@ -99,7 +99,7 @@ pub(crate) struct SignalOptions {
     pub(crate) job: JobName,
     /// Name (USR1, SIGUSR1) or number
     #[arg(value_name = "SIGNAL", value_parser = parse_signal)]
-    pub(crate) signal: i32,
+    pub(crate) signal: Signal,
 }
 
 /// Options of `pdvm grow`.
@@ -266,7 +266,7 @@ pub(crate) struct SessionPlan {
 pub(crate) struct SessionSignal {
     /// Name (USR1, SIGUSR1) or number
     #[arg(value_name = "SIGNAL", value_parser = parse_signal)]
-    pub(crate) signal: i32,
+    pub(crate) signal: Signal,
     #[command(flatten)]
     pub(crate) name: SessionName,
 }

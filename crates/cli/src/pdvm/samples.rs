@@ -201,6 +201,7 @@ fn record() -> JobRecord {
         ready_for_debug: 0,
         terminated: 1,
         traces: 0,
+        restarts: 0,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ferrite_types::{SessionId, Signal};
+use ferrite_types::SessionId;
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective, SessionStatus};
 
 use ferrite_wire::{GrowRequest, SessionTerms};
@@ -97,7 +97,7 @@ pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, Failure> {
         SessionVerb::Instantiate(plan) => return instantiation(plan).map(Some),
         SessionVerb::Pause(name) => (name, SessionDirective::Pause),
         SessionVerb::Resume(name) => (name, SessionDirective::Resume),
-        SessionVerb::Signal(SessionSignal { signal, name }) => (name, SessionDirective::Signal(Signal(signal))),
+        SessionVerb::Signal(SessionSignal { signal, name }) => (name, SessionDirective::Signal(signal)),
         SessionVerb::Extend(SessionExtension { seconds, name }) => (name, SessionDirective::Extend { seconds }),
         SessionVerb::Separate(name) => (name, SessionDirective::Separate),
         SessionVerb::Terminate(name) => (name, SessionDirective::Terminate),
@@ -180,7 +180,7 @@ fn confirm(Order { session, directive }: &Order) -> String {
         }
         SessionDirective::Resume => format!("Resumed: {session}.\n"),
         SessionDirective::Signal(number) => {
-            format!("Signal {} goes to the processes of {session}.\n", signal::told(number.0))
+            format!("Signal {} goes to the processes of {session}.\n", signal::told(*number))
         }
         SessionDirective::Terminate => {
             format!("Ending: {session}, with its jobs. The nodes that it has brought leave the DVM.\n")
@@ -208,6 +208,8 @@ fn order_to_json(Order { session, directive }: &Order, moment: &Moment) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use ferrite_types::Signal;
+
     use super::*;
     use crate::pdvm::samples;
 
@@ -276,7 +278,7 @@ mod tests {
             let failure = order(verb).unwrap_err();
             crate::frame::framed("pdvm", &[&failure.to_string(), &failure.next_step()])
         };
-        let signal = SessionSignal { signal: 10, name: name(Some(1), &["a1"]) };
+        let signal = SessionSignal { signal: Signal(10), name: name(Some(1), &["a1"]) };
         insta::assert_snapshot!(
             [told(SessionVerb::Terminate(SessionName::default())), told(SessionVerb::Signal(signal))].join("\n")
         );

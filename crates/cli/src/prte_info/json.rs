@@ -55,6 +55,7 @@ fn source(origin: &Origin) -> Value {
         Origin::File { file, line } => json!({"kind": "file", "file": file, "line": line}),
         Origin::Environment(variable) => json!({"kind": "environment", "variable": variable}),
         Origin::CommandLine(name) => json!({"kind": "command line", "name": name}),
+        Origin::Dvm => json!({"kind": "dvm"}),
         Origin::Runtime => json!({"kind": "runtime"}),
     }
 }

@@ -71,11 +71,11 @@ impl Fake {
             loop {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut theirs = [0; GREETING_LEN];
-                // Whoever only looks whether somebody listens says nothing.
+                // A client that only looks whether somebody listens says nothing.
                 if stream.read_exact(&mut theirs).is_ok() {
                     assert_eq!(theirs, greeting());
                     stream.write_all(&greeting()).unwrap();
-                    return script(&mut Client { stream });
+                    return script(&mut Client { stream, defaults: Vec::new() });
                 }
             }
         })
@@ -89,6 +89,8 @@ impl Fake {
 /// The other side.
 pub(crate) struct Client {
     pub(crate) stream: UnixStream,
+    /// Its defaults for jobs.
+    pub(crate) defaults: Vec<(String, String)>,
 }
 
 impl Client {
@@ -98,7 +100,12 @@ impl Client {
         self.stream.read_exact(&mut length).ok()?;
         let mut body = vec![0; u32::from_le_bytes(length) as usize];
         self.stream.read_exact(&mut body).ok()?;
-        Some(ClientMessage::decode(&body).unwrap())
+        let message = ClientMessage::decode(&body).unwrap();
+        if let ClientMessage::Open { id, request: Request::Defaults } = message {
+            self.reply(id, Reply::Defaults(self.defaults.clone()));
+            return self.hear();
+        }
+        Some(message)
     }
 
     pub(crate) fn say(&mut self, message: &DvmMessage) {
@@ -135,7 +142,7 @@ impl Client {
         self.reply(id, Reply::Done(Done { exit_code, job: Some(job) }));
     }
 
-    /// What a list asks first.
+    /// The first question of a list.
     pub(crate) fn tell_status(&mut self) {
         match self.hear() {
             Some(ClientMessage::Open { id, request: Request::Status }) => {

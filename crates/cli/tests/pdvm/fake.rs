@@ -144,7 +144,7 @@ fn event() -> DvmMessage {
     DvmMessage::Event { id: 1, event: ferrite_wire::control::Event { at_us: 1, what } }
 }
 
-/// What a DVM with one job that runs and one that is over answers.
+/// The answers of a DVM with one job that runs and one that is over.
 pub(crate) fn usual(request: &Request) -> Reply {
     match request {
         Request::Status => Reply::Status(Box::new(status())),
@@ -162,11 +162,13 @@ pub(crate) fn usual(request: &Request) -> Reply {
             };
             resized(if wait { ResizeOutcome::Done } else { ResizeOutcome::Begun })
         }
-        Request::Submit(_) | Request::Terminate => Reply::Refused("pdvm never asks this".to_owned()),
+        Request::Submit(_) | Request::Defaults | Request::Terminate => {
+            Reply::Refused("pdvm never asks this".to_owned())
+        }
     }
 }
 
-/// What becomes of a request for another size.
+/// The outcome of a request for another size.
 pub(crate) fn resized(outcome: ResizeOutcome) -> Reply {
     let nodes = vec!["n5".to_owned(), "n6".to_owned()];
     Reply::Resize(Box::new(Resize {

@@ -3,6 +3,7 @@
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]
 
+mod candidates;
 mod fake;
 mod resize;
 mod session;

@@ -3,6 +3,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
+use clap_complete::Shell;
 
 /// Words of options that take directives. A list of several is typed by the user.
 const WORDS: &[(&str, &[&str])] = &[
@@ -51,6 +52,8 @@ const WORDS: &[(&str, &[&str])] = &[
         "runtime-options",
         &[
             "donotlaunch",
+            "donotspawn",
+            "output-proctable",
             "recoverable",
             "continuous",
             "error-nonzero-status",
@@ -63,10 +66,92 @@ const WORDS: &[(&str, &[&str])] = &[
     ("personality", &["prte", "ompi"]),
 ];
 
+/// Options whose values only a run knows, and the kind of these values.
+const ASKED: &[(&str, &str)] = &[("host", "hosts"), ("session-id", "sessions"), ("prtemca", "parameters")];
+
+/// The kind of the values of an argument that `pdvm --candidates` knows.
+fn asked(command: &str, arg: &Arg) -> Option<&'static str> {
+    let is_job = |name: &clap::builder::Str| name.as_str() == "JOB";
+    if arg.is_positional() && arg.get_value_names().is_some_and(|names| names.iter().any(is_job)) {
+        return Some("jobs");
+    }
+    // A grow brings hosts that nobody knows yet.
+    let known = ASKED.iter().filter(|(option, _)| command != "grow" || *option != "host");
+    known.into_iter().find(|(option, _)| arg.get_long() == Some(option)).map(|(_, kind)| *kind)
+}
+
+/// The word that stands for the values of a kind until the script is complete.
+fn mark(kind: &str) -> String {
+    format!("@{kind}@")
+}
+
+/// Replaces the marks in a script by calls.
+pub(crate) fn calling(shell: Shell, script: &str) -> String {
+    let mut script = script.to_owned();
+    let kinds = ["hosts", "jobs", "sessions", "parameters"];
+    for kind in kinds {
+        let mark = mark(kind);
+        script = match shell {
+            Shell::Bash => {
+                let call =
+                    format!("$(pdvm --candidates {kind} \"${{cur}}\" \"${{COMP_WORDS[@]:0:COMP_CWORD}}\" 2>/dev/null)");
+                script.replace(&mark, &call)
+            }
+            Shell::Zsh => script.replace(&format!("({mark})"), &format!("_ferrite_values {kind}")),
+            Shell::Fish => {
+                let call = format!("(pdvm --candidates {kind} (commandline -ct) (commandline -opc) 2>/dev/null)");
+                script.replace(&format!("{mark}\\t''"), &call)
+            }
+            _ => script,
+        };
+        assert!(!script.contains(&mark), "a mark stays: {kind}");
+    }
+    match shell {
+        Shell::Zsh if script.contains("_ferrite_values") => {
+            script.replacen("autoload -U is-at-least\n", &format!("autoload -U is-at-least\n\n{ZSH_VALUES}"), 1)
+        }
+        _ => script,
+    }
+}
+
+/// Escapes the colons of value names, which clap leaves as they are: zsh would take what follows one for a command.
+pub(crate) fn escaped_in_zsh(command: &Command, script: String) -> String {
+    let names = command.get_arguments().filter_map(Arg::get_value_names).flatten().map(ToString::to_string);
+    let with_colon = names.filter(|name| name.contains(':'));
+    let script = with_colon
+        .fold(script, |script, name| script.replace(&format!(":{name}:"), &format!(":{}:", name.replace(':', "\\:"))));
+    command.get_subcommands().fold(script, |script, verb| escaped_in_zsh(verb, script))
+}
+
+/// Lines for the verbs that take a job: clap writes none for arguments without an option.
+pub(crate) fn jobs_in_fish(command: &Command) -> String {
+    let name = command.get_name();
+    let takes_job = |verb: &&Command| verb.get_positionals().any(|arg| asked(verb.get_name(), arg) == Some("jobs"));
+    let line = |verb: &Command| {
+        let call = "pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null";
+        format!("complete -c {name} -n \"__fish_{name}_using_subcommand {}\" -f -a \"({call})\"\n", verb.get_name())
+    };
+    command.get_subcommands().filter(takes_job).map(line).collect()
+}
+
+/// The function of zsh scripts that asks for values.
+const ZSH_VALUES: &str = "\
+(( $+functions[_ferrite_values] )) ||
+_ferrite_values() {
+    local -a values
+    values=(${(f)\"$(pdvm --candidates $@[-1] \"$PREFIX\" ${(Q)words[1,CURRENT-1]} 2>/dev/null)\"})
+    compadd -a values
+}
+";
+
 /// Returns the definitions with the words, and with a hint where the value is a file or a directory.
 pub(crate) fn offered(command: Command) -> Command {
     let verbs: Vec<String> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    let name = command.get_name().to_owned();
     let command = command.mut_args(|arg| {
+        if let Some(kind) = asked(&name, &arg) {
+            return arg.value_parser(PossibleValuesParser::new([mark(kind)])).hide_possible_values(true);
+        }
         let words = WORDS.iter().find(|(name, _)| arg.get_long() == Some(name));
         match words {
             Some((_, words)) => arg.value_parser(PossibleValuesParser::new(*words)).hide_possible_values(true),

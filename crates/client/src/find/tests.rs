@@ -149,7 +149,7 @@ fn patience_waits_for_a_dvm_that_is_being_started() {
     let socket = contact.socket.clone();
     let starter = std::thread::spawn(move || {
         let listener = UnixListener::bind(socket).unwrap();
-        // Whoever only looks says nothing.
+        // A client that only looks says nothing.
         loop {
             let (mut client, _) = listener.accept().unwrap();
             let mut theirs = [0; GREETING_LEN];

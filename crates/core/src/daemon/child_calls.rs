@@ -35,10 +35,23 @@ struct Called {
 enum Call {
     /// The first one, with its deadline.
     First { until: Timestamp },
+    /// The first one, made while this daemon may have been cut off.
+    Blind,
     /// One more, because this daemon could not have heard the answer to the one before.
     Again,
     /// The call has failed; the next one follows when the daemon above is heard.
     Postponed,
+}
+
+impl Call {
+    /// True when this daemon could not have heard the answer to a call that fails now.
+    fn proves_nothing(self, now: Timestamp) -> bool {
+        match self {
+            Call::First { until } => now > after(until, LATE_MS),
+            Call::Blind => true,
+            Call::Again | Call::Postponed => false,
+        }
+    }
 }
 
 impl ChildCalls {
@@ -77,7 +90,10 @@ impl Daemon {
     }
 
     fn call_child(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
-        let call = Call::First { until: self.call_deadline(cx.now) };
+        let call = match self.is_cut_off(cx) {
+            true => Call::Blind,
+            false => Call::First { until: self.call_deadline(cx.now) },
+        };
         self.child_calls.open.insert(child, Called { cause, call });
         self.call(child, cx);
     }
@@ -114,7 +130,7 @@ impl Daemon {
         }
         if !refused && self.is_cut_off(cx) {
             self.child_calls.open.insert(child, Called { cause, call: Call::Postponed });
-        } else if !refused && matches!(call, Call::First { until } if cx.now > after(until, LATE_MS)) {
+        } else if !refused && call.proves_nothing(cx.now) {
             self.call_again(child, cause, cx);
         } else {
             let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };

@@ -1,7 +1,7 @@
 //! Failed processes of a job that goes on. Local survivors get an event if they want one, and collectives that can
 //! never be complete end.
 
-use ferrite_types::JobId;
+use ferrite_types::{JobId, ProcId, Rank};
 use ferrite_wire::{CollectiveKey, HeadMessage, ProcFailure};
 
 use super::Daemon;
@@ -10,12 +10,17 @@ use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use crate::{Effect, PmixEffect};
 
 impl Daemon {
-    /// Handles the head's message that processes have failed, here or elsewhere.
+    /// Handles the head's message that processes have failed, here or elsewhere (spec L83).
     pub(super) fn on_procs_failed(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
         job.failed_ranks.extend(failed.iter().map(|failure| failure.rank));
+        // The library counts on processes that it has never heard of, and its fences here would wait for them.
+        let is_absent = |rank: &Rank| job.procs.get(rank).is_some_and(|local| !local.connected);
+        for rank in failed.iter().map(|failure| failure.rank).filter(is_absent) {
+            cx.effect(Effect::Pmix(PmixEffect::Absent(ProcId { job: id, rank })));
+        }
         // Local processes of other jobs may wait for the failed ones too.
         let here = job.living().next().is_some();
         if here && job.order.spec.options.announces_failures() {

@@ -263,6 +263,7 @@ impl Daemon {
             return;
         };
         let mut readers = 0;
+        job.stdin_ended |= data.is_empty();
         for (rank, local) in &mut job.procs {
             let addressed = dest == StdinDest::All || dest == StdinDest::Rank(*rank);
             let Some(pending) = local.stdin_pending.as_mut().filter(|_| addressed) else {

@@ -30,6 +30,8 @@ pub(super) struct LocalJob {
     pub(super) kill: Option<KillStep>,
     /// Failed ranks, here or elsewhere, without which the job goes on.
     pub(super) failed_ranks: BTreeSet<Rank>,
+    /// True after the end of the job's standard input.
+    pub(super) stdin_ended: bool,
     /// Standard input that all local readers have taken and that is not credited yet (bytes).
     pub(super) stdin_uncredited: u64,
     pub(super) pmi1: Pmi1Job,
@@ -93,6 +95,7 @@ impl Daemon {
             ends: Vec::new(),
             kill: None,
             failed_ranks: BTreeSet::new(),
+            stdin_ended: false,
             stdin_uncredited: 0,
             pmi1: Pmi1Job::default(),
             window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1, self.output_limit),
@@ -101,14 +104,33 @@ impl Daemon {
             stacks: None,
         };
         self.jobs.insert(id, job);
-        for (rank, placement) in &local {
-            let mut request = spawn_request(&order, *rank, placement, local.len());
-            request.devices = registration.devices.get(rank).cloned().unwrap_or_default();
-            request.env.insert(0, yield_env(oversubscribed));
-            cx.effect(Effect::Spawn { proc: proc_id(id, *rank), request: Box::new(request) });
+        for (rank, _) in &local {
+            let devices = registration.devices.get(rank).cloned().unwrap_or_default();
+            self.spawn(proc_id(id, *rank), devices, oversubscribed, cx);
         }
         // A daemon without processes reports at once.
         self.report_launch(id, cx);
+    }
+
+    /// Starts a local process of a job.
+    fn spawn(&self, proc: ProcId, devices: Vec<Device>, oversubscribed: bool, cx: &mut Cx) {
+        let job = self.jobs.get(&proc.job).expect("only known jobs have processes here");
+        let placement = &job.order.map.procs[proc.rank.0 as usize];
+        let mut request = spawn_request(&job.order, proc.rank, placement, job.procs.len());
+        request.devices = devices;
+        request.env.insert(0, yield_env(oversubscribed));
+        request.preloaded = self.preloads.contains_key(&proc.job);
+        request.restarts = job.procs.get(&proc.rank).map_or(0, |local| local.restarts);
+        request.env.extend(restart_env(request.restarts));
+        cx.effect(Effect::Spawn { proc, request: Box::new(request) });
+    }
+
+    /// Starts a local process of a job again.
+    pub(super) fn spawn_again(&self, proc: ProcId, cx: &mut Cx) {
+        let order = self.jobs.get(&proc.job).map(|job| job.order.clone());
+        let order = order.expect("only known jobs have processes here");
+        let devices = devices_of(&order, self.me, &self.local.topology.devices).remove(&proc.rank);
+        self.spawn(proc, devices.unwrap_or_default(), self.is_oversubscribed(0), cx);
     }
 
     /// True when processes share cores once `more` of them are started. Cores count and not slots: a process that
@@ -133,7 +155,14 @@ impl Daemon {
 
     /// Forgets a job that is over everywhere.
     pub(super) fn on_forget(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.remove(&id) else { return };
+        let had_files = self.preloads.remove(&id).is_some();
+        let Some(job) = self.jobs.remove(&id) else {
+            // The job was over before its launch.
+            if had_files {
+                cx.effect(Effect::CleanJob(id));
+            }
+            return;
+        };
         job.files.close(cx);
         self.drop_collectives(id, cx);
         self.drop_modexes(id, cx);
@@ -155,7 +184,7 @@ fn devices_of(order: &LaunchOrder, daemon: DaemonRank, found: &[Device]) -> BTre
     here.map(|(rank, placement)| (rank, own(placement))).collect()
 }
 
-fn reads_stdin(order: &LaunchOrder, rank: Rank) -> bool {
+pub(super) fn reads_stdin(order: &LaunchOrder, rank: Rank) -> bool {
     match order.spec.stdin {
         StdinTarget::All => true,
         StdinTarget::Rank(target) => target == rank,
@@ -177,9 +206,11 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         env,
         agent: app.exec_agent.clone(),
         session_cwd: app.session_cwd,
+        preloaded: false,
         devices: Vec::new(),
         cpus: placement.cpus.clone(),
         traceable: order.spec.options.stack_traces || order.spec.stop.is_some(),
+        restarts: 0,
         stopped: order.spec.stop_of(rank) == Some(StopPoint::Exec),
         stdin: reads_stdin(order, rank),
         merge_stderr: order.spec.output.merge_stderr,
@@ -191,6 +222,14 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
 /// override it.
 fn yield_env(oversubscribed: bool) -> EnvOp {
     EnvOp::Set("OMPI_MCA_mpi_oversubscribe".to_owned(), u8::from(oversubscribed).to_string())
+}
+
+/// The variables by which a process that was started again knows how often: the field's name, and libpmix's key as a
+/// variable for programs that do not call libpmix (spec L81).
+fn restart_env(restarts: u32) -> impl Iterator<Item = EnvOp> {
+    let names = ["OMPI_MCA_orte_num_restarts", "PMIX_REINCARNATION"];
+    let of = move |name: &str| EnvOp::Set(name.to_owned(), restarts.to_string());
+    names.into_iter().filter(move |_| restarts > 0).map(of)
 }
 
 /// The variables that tell scripts around MPI programs their rank and job, under Open MPI's names.

@@ -16,9 +16,11 @@ mod lifeline;
 mod limits;
 mod modex;
 mod pmi1;
+mod preload;
 mod proc;
 mod questions;
 mod resize;
+mod restart;
 mod sessions;
 mod sets;
 mod settings;
@@ -45,6 +47,7 @@ pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{concatenate, merge, participants};
 use crate::cx::Cx;
 use crate::launches::Launches;
+use crate::preload::Receiving;
 use crate::relay::Relays;
 use crate::{DaemonInput, DaemonTimer, Effect, LocalNode, PmixCall, PmixEffect};
 
@@ -57,6 +60,8 @@ pub(crate) struct Daemon {
     phase: Phase,
     launches: Launches,
     jobs: BTreeMap<JobId, LocalJob>,
+    /// The files of jobs that were announced, until the jobs are over.
+    preloads: BTreeMap<JobId, Receiving>,
     collectives: Collectives,
     modexes: Modexes,
     limits: Limits,
@@ -95,6 +100,7 @@ impl Daemon {
             phase,
             launches: Launches::default(),
             jobs: BTreeMap::new(),
+            preloads: BTreeMap::new(),
             collectives: Collectives::default(),
             modexes: Modexes::default(),
             limits: Limits::default(),
@@ -123,6 +129,9 @@ impl Daemon {
             DaemonInput::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
             DaemonInput::StackTaken { proc, text } => self.on_stack_taken(proc, text, cx),
             DaemonInput::StacksTaken { job, obstacle } => self.on_stacks_taken(job, obstacle, cx),
+            DaemonInput::Staged { job, bytes } => self.on_staged(job, bytes, cx),
+            DaemonInput::StageEnded { job, result } => self.on_stage_ended(job, result, cx),
+            DaemonInput::FileRead { job, piece } => cx.send_head(HeadMessage::FileRead { job, piece }),
             DaemonInput::Pmix(call) => self.on_pmix(call, cx),
         }
     }
@@ -143,6 +152,7 @@ impl Daemon {
             DaemonMessage::SessionReply { id, result } => self.on_session_reply(id, result, cx),
             DaemonMessage::Launch(order) => self.on_launch(*order, cx),
             DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
+            DaemonMessage::Restart(order) => self.on_restart(order, cx),
             DaemonMessage::Kill(job) => self.on_kill(job, cx),
             DaemonMessage::Signal { job, ranks, signal } => self.on_signal(job, &ranks, signal, cx),
             DaemonMessage::Release { job, ranks } => self.on_release(job, ranks, cx),
@@ -154,6 +164,11 @@ impl Daemon {
             DaemonMessage::Forget(job) => self.on_forget(job, cx),
             DaemonMessage::OutputCredit { job, bytes } => self.on_output_credit(job, bytes, cx),
             DaemonMessage::Stdin { job, dest, data } => self.on_stdin(job, dest, data, cx),
+            DaemonMessage::Preload { job, entries } => self.on_preload(job, entries, cx),
+            DaemonMessage::PreloadPiece { job, piece } => self.on_preload_piece(job, piece, cx),
+            DaemonMessage::ReadFile { job, entry, path, offset, length } => {
+                cx.effect(Effect::ReadLocalFile { job, entry, path, offset, length });
+            }
             DaemonMessage::CollectivePart { key, part } => self.on_collective_part(origin, key, part, cx),
             DaemonMessage::CollectiveDone { key, result } => self.on_collective_done(&key, &result, cx),
             DaemonMessage::ModexRequest { id, proc } => self.on_modex_request(origin, id, proc, cx),

@@ -29,6 +29,15 @@ pub(super) struct Pmi1Job {
     names: BTreeSet<(Rank, String)>,
 }
 
+impl Pmi1Job {
+    /// Forgets what a failed process has left unsaid: its successor begins anew.
+    pub(super) fn renew(&mut self, rank: Rank) {
+        self.parsers.remove(&rank);
+        self.at_barrier.remove(&rank);
+        self.asking.remove(&rank);
+    }
+}
+
 /// A request that waits for the head's answer.
 #[derive(Debug)]
 pub(super) enum Pmi1Question {

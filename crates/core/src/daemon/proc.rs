@@ -1,7 +1,7 @@
 //! One local process, from its spawn until it has ended *and* its output is complete, in either order.
 
 use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, Signal};
-use ferrite_wire::{HeadMessage, ProcEnd, StartError, Stream};
+use ferrite_wire::{HeadMessage, InitState, ProcEnd, StartError, Stream};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -27,6 +27,8 @@ pub(super) struct LocalProc {
     pub(super) killed: bool,
     /// True when the head keeps data or lookups of it that go with it: its end is reported at once.
     pub(super) is_kept_for: bool,
+    /// The number of times that it was started again.
+    pub(super) restarts: u32,
     pub(super) stdout: OutStream,
     pub(super) stderr: OutStream,
     /// Standard input that the driver has and the process has not taken yet (bytes); `None` = it has no input.
@@ -45,6 +47,7 @@ impl LocalProc {
             abort_code: None,
             killed: false,
             is_kept_for: false,
+            restarts: 0,
             stdout: OutStream::default(),
             stderr: OutStream::default(),
             stdin_pending: reads_stdin.then_some(0),
@@ -55,6 +58,14 @@ impl LocalProc {
         match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    fn init_state(&self) -> InitState {
+        match (self.connected, self.finalized) {
+            (false, _) => InitState::Never,
+            (true, false) => InitState::Initialized,
+            (true, true) => InitState::Finalized,
         }
     }
 
@@ -85,11 +96,16 @@ impl Daemon {
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;
         };
-        job.started.push((proc.rank, pid));
         let killed = leaving || job.is_being_killed();
         let Some(local) = job.procs.get_mut(&proc.rank) else {
             return;
         };
+        let is_first = local.restarts == 0;
+        if is_first {
+            job.started.push((proc.rank, pid));
+        } else {
+            cx.send_head(HeadMessage::Restarted { proc, pid });
+        }
         local.pid = Some(pid);
         local.killed |= killed;
         set_state(local, proc, ProcState::Running, cx);
@@ -100,7 +116,11 @@ impl Daemon {
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.read_more(proc, stream, cx);
         }
-        self.report_launch(proc.job, cx);
+        if is_first {
+            self.report_launch(proc.job, cx);
+        } else {
+            self.end_stdin_of(proc, cx);
+        }
         self.note_stopped(proc, cx);
     }
 
@@ -108,10 +128,16 @@ impl Daemon {
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;
         };
-        job.failed.push((proc.rank, error));
         let Some(local) = job.procs.get_mut(&proc.rank) else {
             return;
         };
+        if local.restarts > 0 {
+            // The end of a process, as the head has it in its books.
+            let (state, status) = (ProcState::FailedToStart, ExitStatus::Exited(1));
+            job.ends.push(ProcEnd { rank: proc.rank, state, status, init: InitState::Never });
+        } else {
+            job.failed.push((proc.rank, error));
+        }
         set_state(local, proc, ProcState::FailedToStart, cx);
         local.stdout.closed = true;
         local.stderr.closed = true;
@@ -161,7 +187,7 @@ impl Daemon {
         job.files.end_lines_of(proc, cx);
         // Processes that end because this daemon leaves are lost with it; the head sees the loss as their cause.
         if !(goes_alone && state == ProcState::KilledByCmd) {
-            job.ends.push(ProcEnd { rank: proc.rank, state, status });
+            job.ends.push(ProcEnd { rank: proc.rank, state, status, init: local.init_state() });
         }
         self.expect_last_data(proc, cx);
         self.report_ends(proc.job, cx);

@@ -1,4 +1,4 @@
-//! What parameters say to a daemon.
+//! A daemon's settings, read from parameters.
 
 use ferrite_rm::params::Params;
 use ferrite_types::Duration;

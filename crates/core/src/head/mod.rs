@@ -110,6 +110,7 @@ impl Head {
             HeadInput::SignalSubmitted { request, signal } => self.on_signal_submitted(request, signal, cx),
             HeadInput::Interrupt => self.on_interrupt(cx),
             HeadInput::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
+            HeadInput::FileRead { request, piece } => self.on_submitted_file(request, piece, cx),
             HeadInput::Stdin { request, data } => self.on_stdin(request, data, cx),
             HeadInput::OutputWritten(account) => self.on_output_written(account, cx),
             HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),
@@ -154,6 +155,7 @@ impl Head {
             HeadMessage::ReadyForDebug(job) => self.on_ready_for_debug(origin, job, cx),
             HeadMessage::Registered(job) => self.on_registered(origin, job, cx),
             HeadMessage::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
+            HeadMessage::Restarted { proc, pid } => self.on_restarted(proc, pid),
             HeadMessage::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),
             HeadMessage::AbortOthers { proc, code, message, targets } => {
                 self.on_abort_others(proc, code, &message, targets, cx);
@@ -164,6 +166,9 @@ impl Head {
             HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
             HeadMessage::OutputLost { job, text } => self.on_output_lost(job, text, cx),
             HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
+            HeadMessage::FileRead { job, piece } => self.on_file_read(origin, job, piece, cx),
+            HeadMessage::PreloadCredit { job, bytes } => self.on_preload_credit(origin, job, bytes, cx),
+            HeadMessage::Preloaded { job, result } => self.on_preloaded(origin, job, result, cx),
             HeadMessage::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
             HeadMessage::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
             HeadMessage::BadSpawn { parent, reason } => self.on_bad_spawn(parent, &reason, cx),

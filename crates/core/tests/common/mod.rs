@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use ferrite_core::{
     AbortScope, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, PmixCall,
-    PmixEffect, PmixToken, RelayEffect, RequestId, Sink, Timer,
+    PmixEffect, PmixToken, RelayEffect, RequestId, Sink, StageEffect, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
@@ -38,6 +38,9 @@ pub struct Cluster {
     /// Answers whether the jobs of submissions run, in the order in which it was said.
     pub started: Vec<(RequestId, Result<(), PmixStatus>)>,
     pub closed_files: Vec<String>,
+    /// Pieces of files that were asked for, and steps by which files were put in their places.
+    pub file_reads: Vec<(DaemonRank, Effect)>,
+    pub staged: Vec<(DaemonRank, JobId, StageEffect)>,
     pub exits: BTreeMap<DaemonRank, u8>,
     pub transitions: Vec<String>,
     pub pmix: Vec<(DaemonRank, PmixEffect)>,
@@ -61,7 +64,7 @@ pub struct Cluster {
     pub given_back: Vec<GiveBack>,
     /// Nodes that the manager does not take back alone.
     pub unwanted_by_manager: BTreeSet<String>,
-    /// What the manager was asked for, and what of it was withdrawn.
+    /// Requests to the manager, and those that were withdrawn.
     pub asked_for: Vec<(ExtensionId, NodeAsk)>,
     pub withdrawn: Vec<ExtensionId>,
     /// Jobs of the manager that were given back whole, apart from any campaign.
@@ -70,7 +73,7 @@ pub struct Cluster {
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
     /// Warnings for requests whose sessions are about to end.
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
-    /// What daemons and head want done about clients on other nodes.
+    /// Effects of daemons and head about clients on other nodes.
     pub relayed: Vec<(DaemonRank, RelayEffect)>,
     /// Programs that cannot be started.
     pub missing: BTreeSet<String>,
@@ -206,6 +209,8 @@ impl Cluster {
             accepted: BTreeMap::new(),
             started: Vec::new(),
             closed_files: Vec::new(),
+            file_reads: Vec::new(),
+            staged: Vec::new(),
             exits: BTreeMap::new(),
             transitions: Vec::new(),
             pmix: Vec::new(),
@@ -638,6 +643,8 @@ impl Cluster {
             Effect::Trace(ferrite_core::Transition::Proc { to, .. }) => {
                 self.proc_states.insert(to);
             }
+            Effect::ReadFile { .. } | Effect::ReadLocalFile { .. } => self.file_reads.push((at, effect)),
+            Effect::Stage { job, step } => self.staged.push((at, job, step)),
             Effect::Ready | Effect::Detach | Effect::CleanJob(_) => {}
         }
     }

@@ -66,8 +66,10 @@ fn request(script: &str) -> SpawnRequest {
         env: Vec::new(),
         agent: None,
         session_cwd: false,
+        preloaded: false,
         traceable: false,
         stopped: false,
+        restarts: 0,
         cpus: None,
         devices: Vec::new(),
         stdin: false,
@@ -288,6 +290,20 @@ fn cleaning_a_job_ends_its_orphans_and_no_others() {
         while Path::new(&format!("/proc/{kept}")).exists() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    });
+}
+
+#[test]
+fn cleaning_a_job_ends_what_has_left_the_group_of_a_living_process() {
+    world(|mut w| async move {
+        w.spawn(0, request("env -i setsid sleep 1000 >/dev/null 2>&1 & echo $!; wait"));
+        let away = w.line_of(0).await;
+        let pid = rustix::process::Pid::from_raw(away.parse().unwrap()).unwrap();
+        while rustix::process::getpgid(Some(pid)).unwrap() != pid {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        w.processes.clean_job(job());
+        until_dead(&away).await;
     });
 }
 

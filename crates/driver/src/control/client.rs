@@ -164,6 +164,11 @@ fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<
                 hub.send(Input::Head(HeadInput::Stdin { request, data }));
             }
         }
+        ClientMessage::File { id, piece } => {
+            if let Some(request) = known(id) {
+                hub.send(Input::Head(HeadInput::FileRead { request, piece }));
+            }
+        }
         ClientMessage::Cancel { id } => {
             if let Some(request) = known(id) {
                 hub.send(Input::Head(HeadInput::Cancel(request)));

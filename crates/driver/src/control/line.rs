@@ -7,8 +7,9 @@ use std::io;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use ferrite_client::read_piece;
 use ferrite_core::{Input, RelayId, RelayInput, RequestId};
-use ferrite_types::DaemonRank;
+use ferrite_types::{DaemonRank, PreloadEntry};
 use ferrite_wire::control::{
     ClientMessage, DvmMessage, GREETING_LEN, MAX_CONTROL_FRAME, Reply, Request, check_greeting, greeting,
 };
@@ -52,6 +53,8 @@ pub(crate) struct Line {
     /// Frames for the head; `None` once the line is over.
     frames: RefCell<Option<UnboundedSender<Bytes>>>,
     open: RefCell<BTreeMap<RequestId, Answer>>,
+    /// The files of open submissions, which are read here.
+    files: RefCell<BTreeMap<u32, Vec<PreloadEntry>>>,
     requests: Rc<Cell<u32>>,
     later: UnboundedSender<Later>,
     /// Bytes of output that the tool has not taken.
@@ -74,6 +77,7 @@ impl Lines {
         let line = Rc::new(Line {
             frames: RefCell::new(Some(frames)),
             open: RefCell::default(),
+            files: RefCell::default(),
             requests: self.requests.clone(),
             later,
             untaken: Rc::default(),
@@ -92,6 +96,11 @@ impl Line {
         self.requests.set(self.requests.get() + 1);
         let id = self.requests.get();
         let number = RequestId(id.into());
+        if let Request::Submit(submission) = &request
+            && !submission.spec.preload.is_empty()
+        {
+            self.files.borrow_mut().insert(id, submission.spec.preload.clone());
+        }
         let is_full = self.open.borrow().len() >= MOST_OPEN;
         if is_full || !self.say(&ClientMessage::Open { id, request }) {
             let why = if is_full { "This tool has too many open requests." } else { LOST };
@@ -111,6 +120,14 @@ impl Line {
     pub(super) fn hang_up(&self) {
         self.frames.take();
         drop(self.open.take());
+    }
+
+    /// Reads a piece of a file of a submission: small enough to be read at once.
+    fn read_file(&self, id: u32, entry: u32, offset: u64, length: u32) {
+        let path = self.files.borrow().get(&id).and_then(|files| Some(files.get(entry as usize)?.source.clone()));
+        if let Some(path) = path {
+            self.say(&ClientMessage::File { id, piece: read_piece(entry, &path, offset, length) });
+        }
     }
 
     /// Sends a message to the head. False when the line is over.
@@ -133,6 +150,7 @@ impl Line {
             DvmMessage::ReadStdin { id, limit } => {
                 submitter(id).into_iter().for_each(|s| s.read_stdin(limit as usize));
             }
+            DvmMessage::ReadFile { id, entry, offset, length } => self.read_file(id, entry, offset, length),
             DvmMessage::Output { id, stream, data } => {
                 if let Some(submitter) = submitter(id) {
                     let (untaken, taken, size) = (self.untaken.clone(), self.taken.clone(), data.len());
@@ -146,6 +164,7 @@ impl Line {
             }
             DvmMessage::Reply { id, reply } => {
                 let number = RequestId(id.into());
+                self.files.borrow_mut().remove(&id);
                 let answer = self.open.borrow_mut().remove(&number);
                 answer.into_iter().for_each(|answer| answer.give(number, reply.clone()));
             }

@@ -148,7 +148,7 @@ fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
             }
         }
         assert_eq!(credited, (32 << 20) + 1);
-        // What comes later is for nobody, and holds nobody up.
+        // Later messages are for nobody, and hold nobody up.
         door.control.output(request, Stream::Stdout, Bytes::from_static(b"y"), Some(Account { bytes: 5, ..account }));
         let Some(Input::Head(HeadInput::OutputWritten(late))) = door.inputs.recv().await else { panic!("no credit") };
         assert_eq!(late.bytes, 5);

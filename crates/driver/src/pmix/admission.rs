@@ -1,12 +1,15 @@
 //! Admits callers at the front door: as a process of a job, or as a tool.
 
+use std::ffi::CStr;
 use std::rc::Rc;
 
-use ferrite_pmix::Claim;
+use ferrite_pmix::{Claim, Info, Proc, Value};
+use ferrite_pmix_sys as sys;
 use ferrite_types::JobId;
 
+use super::calls::{self, Names};
 use super::door::Guest;
-use super::{Job, Shared, calls};
+use super::{Job, Shared};
 use crate::children::Holder;
 
 impl Shared {
@@ -23,6 +26,7 @@ impl Shared {
         let Some(library) = self.library() else {
             return;
         };
+        job.into_iter().for_each(|id| self.stand_in_for_all(id));
         let nspace = job.map(|id| id.nspace(&self.dvm));
         if library.ready(nspace.as_deref()).await.is_err() {
             // The end of the library is an event of its own and fails the job.
@@ -59,5 +63,36 @@ impl Shared {
             Holder::OfJob | Holder::Unknown => Ok(Some(proc.job)),
             Holder::Other => Err("no process of that job made the connection"),
         }
+    }
+}
+
+/// Returns the name that a tool states.
+pub(super) fn stated_name(info: &[Info]) -> Option<Proc> {
+    let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);
+    let nspace = find(sys::PMIX_NSPACE).and_then(Value::as_str).filter(|nspace| !nspace.is_empty())?;
+    let rank = find(sys::PMIX_RANK).and_then(Value::as_i64).and_then(|rank| rank.try_into().ok());
+    Some(Proc::new(nspace, rank.unwrap_or(0)))
+}
+
+/// Returns the process of a job that calls itself a tool. It keeps its name, and may connect where other tools may not:
+/// libpmix 4.2 does not read the refusal, and waits for ever.
+pub(super) fn process_as_tool(info: &[Info], names: &Names) -> Option<Proc> {
+    stated_name(info).filter(|proc| calls::find(proc, names).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_may_connect_as_a_tool_by_its_own_name_and_nobody_else() {
+        let names: Names = [("d@1".to_owned(), calls::Known { job: JobId(1), size: 2 })].into();
+        let says = |nspace: &str, rank: u32| {
+            process_as_tool(&[Info::new(sys::PMIX_NSPACE, nspace), Info::new(sys::PMIX_RANK, rank)], &names)
+        };
+        assert_eq!(says("d@1", 1), Some(Proc::new("d@1", 1)));
+        assert_eq!(says("d@1", 2), None);
+        assert_eq!(says("mytool", 0), None);
+        assert_eq!(process_as_tool(&[], &names), None);
     }
 }

@@ -41,7 +41,10 @@ enum Reply {
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
-    Group(Completer<Vec<Info>>),
+    Group {
+        members: Vec<Proc>,
+        reply: Completer<Vec<Info>>,
+    },
     Told {
         questions: Vec<Question>,
         about: Vec<Subject>,
@@ -58,7 +61,7 @@ impl Reply {
             }
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
-            Reply::Group(reply) => reply.complete(groups::answer(result)),
+            Reply::Group { members, reply } => reply.complete(groups::answer(members, result)),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) | Reply::Told { .. } => {
                 self.fail(result.err().map_or(Status::ERROR, |status| Status(status.0)))
             }
@@ -71,9 +74,10 @@ impl Reply {
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
-            Reply::Allocation(reply) | Reply::Ordered(reply) | Reply::Group(reply) | Reply::Told { reply, .. } => {
-                reply.complete(Err(status))
-            }
+            Reply::Allocation(reply)
+            | Reply::Ordered(reply)
+            | Reply::Group { reply, .. }
+            | Reply::Told { reply, .. } => reply.complete(Err(status)),
         }
     }
 }
@@ -142,7 +146,7 @@ impl Calls {
                 let part = local_status.into_result().and_then(|()| groups::part(makes, &info));
                 match part.and_then(|part| Ok((part, participants(&procs, names)?))) {
                     Ok((part, members)) => {
-                        let token = self.keep(members.job, Reply::Group(reply));
+                        let token = self.keep(members.job, Reply::Group { members: procs, reply });
                         self.pass(match part {
                             Some(part) => PmixCall::GroupConstruct { name, members, part, token },
                             None => PmixCall::GroupDestruct { name, members, token },
@@ -166,7 +170,7 @@ impl Calls {
             }
             Upcall::Spawn { proc, info, required, apps, reply } => {
                 tracing::debug!(?proc, ?info, ?apps, "a process spawns a job");
-                let submission = spawn::wish(&info, &required, &apps, "").map_err(|refused| {
+                let submission = spawn::wish(&info, &required, &apps, "", &self.dvm).map_err(|refused| {
                     tracing::warn!(cause = %refused, "what a process wants to spawn is refused");
                     refused.status()
                 });

@@ -96,18 +96,40 @@ pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notic
     Some(Notice { code: Status(event.code.0), source, to: Audience::Procs(Vec::new()), info })
 }
 
-/// Returns the event for these ranks. Its source is the server that reports it, as in the standard;
-/// `PMIX_EVENT_AFFECTED_PROC` names the failed process. `None` for a state that is no failure.
+/// Returns the members of a group that this event announces: all of its addressees.
+pub(super) fn members(dvm: &str, event: &PmixEvent, range: &EventRange) -> Option<Vec<Proc>> {
+    let EventRange::Named { procs, tools } = range else { return None };
+    if event.code.0 != sys::PMIX_GROUP_CONSTRUCT_COMPLETE {
+        return None;
+    }
+    let of_job = |(job, ranks): &(JobId, Vec<Rank>)| {
+        let nspace = job.nspace(dvm);
+        let all = ranks.is_empty().then(|| Proc::new(&nspace, Proc::WILDCARD));
+        let some: Vec<Proc> = ranks.iter().map(|rank| Proc::new(&nspace, rank.0)).collect();
+        some.into_iter().chain(all)
+    };
+    let of_tools = tools.iter().map(|tool| Proc::new(&tool.nspace, tool.rank.unwrap_or(Proc::WILDCARD)));
+    Some(procs.iter().flat_map(of_job).chain(of_tools).collect())
+}
+
+/// Returns the events for these ranks. Their source is the server that reports them, as in the standard;
+/// `PMIX_EVENT_AFFECTED_PROC` names the failed process. Empty for a state that is no failure.
+///
+/// A process that leaves with a non-zero code and without PMIx_Finalize has two events: the code, and the missing
+/// synchronisation. Open MPI's ULFM hears the second alone.
 ///
 /// Every rank is named: with a wildcard libpmix 4.2 may forget the event before a process registers for it.
-pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure, to: &[Rank]) -> Option<Notice> {
+pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure, to: &[Rank]) -> Vec<Notice> {
     let affected = Proc::new(nspace, failed.rank.0);
     let mut info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(affected))];
     if let Some(code) = failed.code {
         info.push(Info::new(sys::PMIX_EXIT_CODE, Value::Int(code.into())));
     }
-    let to = to.iter().map(|rank| Proc::new(nspace, rank.0)).collect();
-    Some(Notice { code: code(failed.state)?, source: server, to: Audience::Procs(to), info })
+    let to: Vec<Proc> = to.iter().map(|rank| Proc::new(nspace, rank.0)).collect();
+    let has_left = failed.without_finalize && failed.state == ProcState::TermNonZero;
+    let codes = code(failed.state).into_iter().chain(has_left.then_some(Status::PROC_TERM_WO_SYNC));
+    let notice = |code| Notice { code, source: server.clone(), to: Audience::Procs(to.clone()), info: info.clone() };
+    codes.map(notice).collect()
 }
 
 /// Returns the event for a debugger: all processes of a job wait for it. The processes are named as those affected.
@@ -176,17 +198,29 @@ fn code(state: ProcState) -> Option<Status> {
 mod tests {
     use super::*;
 
-    fn event(state: ProcState, code: Option<u8>) -> Option<Notice> {
-        failure(Proc::new("d@0", 2), "d@1", &ProcFailure { rank: Rank(3), state, code }, &[Rank(0), Rank(2)])
+    fn events(state: ProcState, code: Option<u8>, without_finalize: bool) -> Vec<Notice> {
+        let failed = ProcFailure { rank: Rank(3), state, code, without_finalize };
+        failure(Proc::new("d@0", 2), "d@1", &failed, &[Rank(0), Rank(2)])
     }
 
     #[test]
     fn an_event_names_the_failed_process_and_everybody_who_is_to_hear_it() {
-        let notice = event(ProcState::AbortedBySig, Some(137)).unwrap();
-        assert_eq!((notice.code, notice.source), (Status::PROC_ABORTED_BY_SIG, Proc::new("d@0", 2)));
+        let notices = events(ProcState::AbortedBySig, Some(137), true);
+        let [notice] = &notices[..] else { panic!("{notices:?}") };
+        assert_eq!((notice.code, notice.source.clone()), (Status::PROC_ABORTED_BY_SIG, Proc::new("d@0", 2)));
         assert_eq!(notice.to, Audience::Procs(vec![Proc::new("d@1", 0), Proc::new("d@1", 2)]));
         let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@1", 3)));
         assert_eq!(notice.info, [affected, Info::new(sys::PMIX_EXIT_CODE, Value::Int(137))]);
+    }
+
+    #[test]
+    fn a_process_that_leaves_with_a_code_and_without_finalize_has_two_events() {
+        let codes = |without_finalize| -> Vec<Status> {
+            let notices = events(ProcState::TermNonZero, Some(3), without_finalize);
+            notices.into_iter().map(|notice| notice.code).collect()
+        };
+        assert_eq!(codes(true), [Status::EXIT_NONZERO_TERM, Status::PROC_TERM_WO_SYNC]);
+        assert_eq!(codes(false), [Status::EXIT_NONZERO_TERM]);
     }
 
     #[test]
@@ -214,6 +248,22 @@ mod tests {
         let notice = notice("d", Proc::new("d@0", 2), &event).unwrap();
         assert_eq!((notice.code, notice.source), (Status(-3000), Proc::new("d@1", 3)));
         assert_eq!(notice.info, [info[0].clone(), info[2].clone()]);
+    }
+
+    #[test]
+    fn the_announcement_of_a_group_names_all_of_its_members() {
+        let event = |code| PmixEvent {
+            code: PmixStatus(code),
+            source: EventSource::Dvm,
+            info: EventInfo::Raised(Bytes::new()),
+        };
+        let procs = vec![(JobId(1), vec![Rank(0), Rank(2)]), (JobId(2), Vec::new())];
+        let range = EventRange::Named { procs, tools: vec![ToolName { nspace: "t".to_owned(), rank: Some(4) }] };
+        let all = [("d@1", 0), ("d@1", 2), ("d@2", Proc::WILDCARD), ("t", 4)];
+        let all = all.map(|(nspace, rank)| Proc::new(nspace, rank)).to_vec();
+        assert_eq!(members("d", &event(sys::PMIX_GROUP_CONSTRUCT_COMPLETE), &range), Some(all));
+        assert_eq!(members("d", &event(-3000), &range), None, "another event has a copy for each");
+        assert_eq!(members("d", &event(sys::PMIX_GROUP_CONSTRUCT_COMPLETE), &EventRange::Everyone), None);
     }
 
     #[test]
@@ -246,13 +296,14 @@ mod tests {
 
     #[test]
     fn no_exit_code_is_made_up_for_a_process_whose_end_nobody_saw() {
-        let notice = event(ProcState::CommFailed, None).unwrap();
+        let notices = events(ProcState::CommFailed, None, false);
+        let [notice] = &notices[..] else { panic!("{notices:?}") };
         assert_eq!((notice.code, notice.info.len()), (Status::COMM_FAILURE, 1));
     }
 
     #[test]
     fn every_error_state_has_a_code_of_its_own_and_no_other_state_has_one() {
-        let with_code = ProcState::ALL.iter().filter(|state| event(**state, None).is_some());
+        let with_code = ProcState::ALL.iter().filter(|state| !events(**state, None, true).is_empty());
         let errors = ProcState::ALL.iter().filter(|state| state.is_error() && **state != ProcState::Error);
         assert!(with_code.eq(errors));
     }

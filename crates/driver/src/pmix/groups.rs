@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use bytes::Bytes;
-use ferrite_pmix::{Info, Status, Value};
+use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_wire::{CollectiveResult, GroupBuilt, GroupPart};
 
@@ -27,14 +27,18 @@ pub(super) fn part(makes: bool, info: &[Info]) -> Result<Option<GroupPart>, Stat
     Ok(Some(GroupPart { notify: notify.is_some_and(|value| *value != Value::Bool(false)), data }))
 }
 
-/// Returns the answer for the library: the number of a new group, and the data of all members.
-pub(super) fn answer(result: CollectiveResult) -> Result<Vec<Info>, Status> {
+/// Returns the answer for the library: the members of a new group, its number, and the data of all. A client of
+/// libpmix 5 and later fails without the members; libpmix 4 does not read them.
+pub(super) fn answer(members: Vec<Proc>, result: CollectiveResult) -> Result<Vec<Info>, Status> {
     let bytes = result.map_err(|status| Status(status.0))?;
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
     let built = GroupBuilt::decode(&bytes).ok_or(Status::ERROR)?;
-    let mut info = vec![Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(built.context))];
+    let mut info = vec![
+        Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(built.context)),
+        Info::new(sys::PMIX_GROUP_MEMBERSHIP, Value::Procs(members)),
+    ];
     if !built.data.is_empty() {
         info.push(Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(built.data.to_vec())));
     }
@@ -65,12 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_the_number_and_the_data_or_the_status() {
+    fn an_answer_has_the_members_the_number_and_the_data_or_the_status() {
         let built = GroupBuilt { context: 7, data: Bytes::from_static(b"all") };
         let context = Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(7));
+        let members = vec![Proc::new("d@1", 0), Proc::new("d@1", 1)];
+        let named = Info::new(sys::PMIX_GROUP_MEMBERSHIP, Value::Procs(members.clone()));
         let all = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(b"all".to_vec()));
-        assert_eq!(answer(Ok(built.encode())), Ok(vec![context, all]));
-        assert_eq!(answer(Ok(Bytes::new())), Ok(Vec::new()), "the end of a group");
-        assert_eq!(answer(Err(PMIX_ERR_EXISTS)), Err(Status(-11)));
+        assert_eq!(answer(members, Ok(built.encode())), Ok(vec![context, named, all]));
+        assert_eq!(answer(Vec::new(), Ok(Bytes::new())), Ok(Vec::new()), "the end of a group");
+        assert_eq!(answer(Vec::new(), Err(PMIX_ERR_EXISTS)), Err(Status(-11)));
     }
 }

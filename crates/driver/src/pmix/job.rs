@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
-use ferrite_pmix::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, Proc, RemoteProc, Stop};
+use ferrite_pmix::{AppInfo, DETAILS_UP_TO, Info, JobInfo, LocalProc, NodeInfo, Proc, RemoteProc, Stop, Value};
+use ferrite_pmix_sys as sys;
 use ferrite_types::{AppContext, Device, JobMap, Placement, StopPoint, Topology};
 use ferrite_wire::LaunchOrder;
 
@@ -53,13 +54,14 @@ pub(super) fn job_info(registration: &Registration, session_dir: &Path, machine:
         remote: remote(registration),
         memory: machine.memory,
         keep_fqdn: machine.keep_fqdn,
+        restarts: registration.order.spec.options.max_restarts > 0,
         oversubscribed: registration.oversubscribed,
         stop: stop(registration),
         nsdir,
         parent: order.parent.map(|parent| Proc::new(parent.job.nspace(&registration.dvm), parent.rank.0)),
         uid: rustix::process::getuid().as_raw(),
         gid: rustix::process::getgid().as_raw(),
-        ..JobInfo::default()
+        extra: target(registration),
     }
 }
 
@@ -73,6 +75,18 @@ fn stop(registration: &Registration) -> Option<Stop> {
         StopPoint::Init => Some(Stop::Init),
         StopPoint::App => Some(Stop::App(stop.breakpoint.clone())),
     }
+}
+
+/// Tells the daemons of a debugger their target, by the key of today and by the older one.
+fn target(registration: &Registration) -> Vec<Info> {
+    let beside = registration.order.spec.beside.as_ref();
+    let Some((job, ranks)) = beside.and_then(|beside| beside.targets.first()) else { return Vec::new() };
+    let rank = if let [rank] = ranks[..] { rank.0 } else { Proc::WILDCARD };
+    let nspace = job.nspace(&registration.dvm);
+    vec![
+        Info::new(sys::PMIX_DEBUG_JOB, nspace.as_str()),
+        Info::new(sys::PMIX_DEBUG_TARGET, Value::Proc(Proc::new(nspace, rank))),
+    ]
 }
 
 fn nodes(map: &JobMap) -> Vec<NodeInfo> {
@@ -155,7 +169,6 @@ fn local(registration: &Registration, nsdir: &Path, topology: &Topology) -> Vec<
                 app_rank,
                 local_rank: placement.local_rank.0,
                 node_rank: placement.node_rank.0,
-                reincarnation: 0,
                 proc_dir: nsdir.join(rank.to_string()),
                 cpuset: cpus.map(locality::cpuset),
                 locality: cpus.and_then(|cpus| locality::string(topology, cpus)),

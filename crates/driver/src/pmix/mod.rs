@@ -7,9 +7,11 @@
 //! that process dies, the jobs that had called it fail, and the next caller gets a new one. The machine decides about
 //! jobs.
 
+mod absent;
 mod adding;
 mod admission;
 mod allocate;
+mod beside;
 mod caller;
 mod calls;
 mod control;
@@ -137,6 +139,8 @@ struct Job {
     failures: Vec<ProcFailure>,
     /// Events that wait for local processes to connect.
     early: Early,
+    /// Local processes that have failed before their init; true when the library knows that they are gone.
+    absent: BTreeMap<Rank, bool>,
 }
 
 impl PmixBridge {
@@ -188,12 +192,36 @@ impl PmixBridge {
         system: bool,
     ) -> io::Result<(String, Option<PathBuf>)> {
         let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
-        let Shared { dvm, daemon, hostname, .. } = &*self.shared;
-        let place = Place { dvm, daemon: *daemon, hostname, endpoint: &endpoint, pid };
+        let place = self.place_of_tools(&endpoint, pid);
         place.publish(dir)?;
-        let _ = self.shared.uri.set(format!("{}.{daemon};{endpoint}", self.shared.server().nspace));
         let file = if system { Some(place.publish_system()?) } else { None };
+        self.know_address(&endpoint);
         Ok((endpoint, file))
+    }
+
+    /// Opens the front door of a DVM for one job to PMIx tools. Beside the usual files it writes `rendezvous`, which
+    /// has to be removed at the end. The job does not fail where the usual ones cannot be written.
+    ///
+    /// # Errors
+    /// When there is no port, or `rendezvous` cannot be written.
+    pub(crate) fn open_beside_job(&mut self, dir: &SessionDir, pid: u32, rendezvous: Option<&Path>) -> io::Result<()> {
+        let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
+        let place = self.place_of_tools(&endpoint, pid);
+        if let Err(error) = dir.dir().and_then(|dir| place.publish(dir)) {
+            tracing::warn!(%error, "PMIx tools do not find this DVM");
+        }
+        rendezvous.map_or(Ok(()), |path| place.write(path))?;
+        self.know_address(&endpoint);
+        Ok(())
+    }
+
+    fn place_of_tools<'a>(&'a self, endpoint: &'a str, pid: u32) -> Place<'a> {
+        let Shared { dvm, daemon, hostname, .. } = &*self.shared;
+        Place { dvm, daemon: *daemon, hostname, endpoint, pid }
+    }
+
+    fn know_address(&self, endpoint: &str) {
+        let _ = self.shared.uri.set(format!("{}.{};{endpoint}", self.shared.server().nspace, self.shared.daemon));
     }
 
     /// Carries out an effect of the machine.
@@ -204,6 +232,7 @@ impl PmixBridge {
                 self.pmi1.close(job);
                 self.shared.deregister(job);
             }
+            PmixEffect::Absent(proc) => self.shared.note_absent(proc),
             PmixEffect::Reply { token, result } => self.shared.calls.borrow_mut().reply(token, result),
             PmixEffect::SpawnReply { token, result } => {
                 let result = result.map(|job| job.nspace(&self.shared.dvm));
@@ -316,6 +345,7 @@ impl Shared {
             connected: BTreeSet::new(),
             failures: Vec::new(),
             early: Early::default(),
+            absent: BTreeMap::new(),
         };
         if let Some(library) = self.running() {
             self.present(&library, &job);
@@ -382,9 +412,17 @@ impl Shared {
     }
 
     /// Tells processes and tools of this node of an event. Each gets a copy of its own: an event for several would
-    /// reach those twice that register for it again.
+    /// reach those twice that register for it again. But the library takes the members of a group that is made by
+    /// invitation from the addressees of its announcement.
     fn tell(&self, event: &PmixEvent, to: &[ProcId], range: &EventRange) {
         let Some(notice) = events::notice(&self.dvm, self.server(), event) else { return };
+        if let Some(members) = events::members(&self.dvm, event, range) {
+            let is_here =
+                !to.is_empty() || self.tools.get().is_some_and(|tools| !tools.borrow().named(range).is_empty());
+            return if is_here {
+                self.send(Notice { to: Audience::Procs(members), ..notice })
+            };
+        }
         let bytes = size_of::<Notice>() + if let EventInfo::Raised(info) = &event.info { info.len() } else { 0 };
         for (id, job) in self.jobs.borrow_mut().iter_mut() {
             let ranks = to.iter().filter(|proc| proc.job == *id).map(|proc| proc.rank);
@@ -432,7 +470,7 @@ impl Shared {
         };
         let server = self.server();
         let nspace = id.nspace(&self.dvm);
-        let notices = failed.iter().filter_map(|failed| events::failure(server.clone(), &nspace, failed, to));
+        let notices = failed.iter().flat_map(|failed| events::failure(server.clone(), &nspace, failed, to));
         notices.for_each(|notice| library.notify(notice));
     }
 
@@ -575,8 +613,10 @@ impl Shared {
                 }
                 Event::Upcall(upcall) => {
                     let rest = match (self.tools.get(), self.running()) {
-                        (Some(tools), Some(library)) => tools.borrow_mut().receive(upcall, &library),
-                        _ => Some(upcall),
+                        (Some(tools), Some(library)) => {
+                            self.meet(upcall).and_then(|upcall| tools.borrow_mut().receive(upcall, &library))
+                        }
+                        _ => self.meet(upcall),
                     };
                     if let Some(upcall) = rest {
                         let newcomer = calls::newcomer(&upcall, &self.names.borrow());
@@ -597,6 +637,21 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// Takes the connection of a process of a job that calls itself a tool (`PMIx_tool_init`), as the daemons of a
+    /// debugger do: the front door has asked whether it is that process. Returns all other upcalls.
+    fn meet(&self, upcall: Upcall) -> Option<Upcall> {
+        let upcall = self.meet_absent(upcall)?;
+        let Upcall::ToolConnected { info, reply } = upcall else { return Some(upcall) };
+        let known = admission::process_as_tool(&info, &self.names.borrow());
+        let Some(proc) = known.and_then(|name| calls::find(&name, &self.names.borrow())) else {
+            return Some(Upcall::ToolConnected { info, reply });
+        };
+        // For the machine it has not called init: a tool need not finalize.
+        reply.complete(Ok(self.name(proc)));
+        self.welcome(proc);
+        None
     }
 
     /// Ends the jobs that have called the library, with the reason: their processes cannot continue without it.

@@ -117,6 +117,7 @@ type Read = fn(&Place<'_>, &Wish<'_>, &Facts<'_>) -> Result<Value, Status>;
 const KEYS: &[(&CStr, Need, Read)] = &[
     (sys::PMIX_QUERY_SUPPORTED_KEYS, Need::Nothing, |_, _, _| Ok(list(KEYS.iter().map(|(key, ..)| *key)))),
     (sys::PMIX_QUERY_SPAWN_SUPPORT, Need::Nothing, |_, _, _| Ok(list(spawn::supported()))),
+    (sys::PMIX_QUERY_DEBUG_SUPPORT, Need::Nothing, |_, _, _| Ok(list(spawn::for_debuggers()))),
     (sys::PMIX_SERVER_URI, Need::Nothing, |place, wish, _| server_uri(place, wish)),
     (sys::PMIX_QUERY_NAMESPACES, Need::Jobs, |place, _, facts| namespaces(place, facts)),
     (sys::PMIX_QUERY_NAMESPACE_INFO, Need::Jobs, namespace_info),
@@ -464,7 +465,6 @@ mod tests {
         (sys::PMIX_QUERY_QUEUE_LIST, "a DVM has no queues of a scheduler"),
         (sys::PMIX_QUERY_QUEUE_STATUS, "a DVM has no queues of a scheduler"),
         (sys::PMIX_QUERY_AUTHORIZATIONS, "the standard does not say what it contains"),
-        (sys::PMIX_QUERY_DEBUG_SUPPORT, "no attribute for debuggers is offered"),
         (sys::PMIX_QUERY_ATTRIBUTE_SUPPORT, "libpmix answers it"),
         (sys::PMIX_QUERY_AVAIL_SERVERS, "libpmix answers it"),
         (sys::PMIX_QUERY_STABLE_ABI_VERSION, "libpmix answers it"),

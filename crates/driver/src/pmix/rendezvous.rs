@@ -49,7 +49,8 @@ impl Place<'_> {
         Ok(path)
     }
 
-    fn write(&self, path: &Path) -> io::Result<()> {
+    /// Writes one file.
+    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let nspace = JobId::DAEMONS.nspace(self.dvm);
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         let text = format!("{nspace}.{};{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.daemon, self.endpoint, self.pid);

@@ -215,7 +215,8 @@ fn first_job(directives: &[Info]) -> Result<Option<Submission>, Refusal> {
     }
     let refused =
         |refused: spawn::Refused| Refusal { status: refused.status(), cause: format!("the session's job: {refused}") };
-    let job = spawn::wish(how.map_or(&[][..], Vec::as_slice), &[], apps, "").map_err(refused)?;
+    // No job is the target of a session's first job: it has no name of a DVM.
+    let job = spawn::wish(how.map_or(&[][..], Vec::as_slice), &[], apps, "", "").map_err(refused)?;
     if job.grow.is_some() || job.session != SessionChoice::Default || job.separate {
         let cause = "the job of a session that is made runs there, on its nodes: name no session and no others for it";
         return Err(Refusal::unsupported(cause));

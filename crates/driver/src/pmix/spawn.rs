@@ -3,7 +3,9 @@
 //! parsed is an error.
 
 use std::ffi::CStr;
+use std::path::PathBuf;
 
+use ferrite_client::Preloads;
 use ferrite_pmix::{App, Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
@@ -14,7 +16,7 @@ use ferrite_wire::bad_set_name;
 use ferrite_wire::control::{SessionChoice, Submission, Watch};
 use thiserror::Error;
 
-use super::{adding, placing};
+use super::{adding, beside, placing};
 
 /// The reason why a spawn request is refused. The words are for the log, because PMIx cannot carry them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -47,7 +49,7 @@ impl From<String> for Refused {
 }
 
 /// Keys of a job and of each of its apps: placement, environment, nodes to be added.
-const OF_BOTH: [&CStr; 16] = [
+const OF_BOTH: [&CStr; 17] = [
     sys::PMIX_SET_ENVAR,
     sys::PMIX_UNSET_ENVAR,
     sys::PMIX_APPEND_ENVAR,
@@ -64,10 +66,11 @@ const OF_BOTH: [&CStr; 16] = [
     sys::PMIX_REPORT_BINDINGS,
     sys::PMIX_ADD_HOST,
     sys::PMIX_ADD_HOSTFILE,
+    sys::PMIX_COSPAWN_APP,
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 31] = [
+const OF_JOB: [&CStr; 32] = [
     sys::PMIX_NOTIFY_COMPLETION,
     sys::PMIX_NOTIFY_JOB_EVENTS,
     sys::PMIX_NOTIFY_PROC_TERMINATION,
@@ -87,6 +90,7 @@ const OF_JOB: [&CStr; 31] = [
     sys::PMIX_IOF_MERGE_STDERR_STDOUT,
     sys::PMIX_JOB_RECOVERABLE,
     sys::PMIX_JOB_CONTINUOUS,
+    sys::PMIX_MAX_RESTARTS,
     sys::PMIX_ABORT_NON_ZERO_TERM,
     sys::PMIX_STDIN_TGT,
     sys::PMIX_TIMEOUT,
@@ -102,7 +106,15 @@ const OF_JOB: [&CStr; 31] = [
 ];
 
 /// Keys of an app alone.
-const OF_APP: [&CStr; 4] = [sys::PMIX_HOST, sys::PMIX_HOSTFILE, sys::PMIX_WDIR, sys::PMIX_PSET_NAME];
+const OF_APP: [&CStr; 7] = [
+    sys::PMIX_HOST,
+    sys::PMIX_HOSTFILE,
+    sys::PMIX_WDIR,
+    sys::PMIX_PSET_NAME,
+    sys::PMIX_SET_SESSION_CWD,
+    sys::PMIX_PRELOAD_BIN,
+    sys::PMIX_PRELOAD_FILES,
+];
 
 /// Keys that say who spawns, and ask for nothing.
 const OF_THE_CALLER: [&CStr; 9] = [
@@ -119,23 +131,42 @@ const OF_THE_CALLER: [&CStr; 9] = [
 
 /// Returns the keys of spawn requests that have an effect.
 pub(super) fn supported() -> impl Iterator<Item = &'static CStr> {
-    OF_JOB.into_iter().chain(OF_BOTH).chain(OF_APP).filter(|key| *key != sys::PMIX_HOSTFILE)
+    let refused = [sys::PMIX_HOSTFILE, sys::PMIX_COSPAWN_APP];
+    OF_JOB.into_iter().chain(OF_BOTH).chain(beside::KEYS).chain(OF_APP).filter(move |key| !refused.contains(key))
 }
 
-/// Translates a spawn with required keys: an unknown one of these is an error.
+/// Returns the keys for debuggers that have an effect.
+pub(super) fn for_debuggers() -> impl Iterator<Item = &'static CStr> {
+    let stops =
+        [sys::PMIX_DEBUG_STOP_ON_EXEC, sys::PMIX_DEBUG_STOP_IN_INIT, sys::PMIX_DEBUG_STOP_IN_APP, sys::PMIX_BREAKPOINT];
+    stops.into_iter().chain(beside::KEYS)
+}
+
+/// Translates a spawn in `dvm` with required keys: an unknown one of these is an error.
 ///
 /// # Errors
 /// As [`submission`].
-pub(super) fn wish(info: &[Info], required: &[String], apps: &[App], dir: &str) -> Result<Submission, Refused> {
+pub(super) fn wish(
+    info: &[Info],
+    required: &[String],
+    apps: &[App],
+    dir: &str,
+    dvm: &str,
+) -> Result<Submission, Refused> {
     let unknown = |keys: &[String], known: &[&CStr]| {
-        let is_known = |key: &String| OF_BOTH.iter().chain(known).any(|known| known.to_bytes() == key.as_bytes());
+        let both = || OF_BOTH.iter().chain(&beside::KEYS);
+        let is_known = |key: &String| both().chain(known).any(|known| known.to_bytes() == key.as_bytes());
         keys.iter().find(|key| !is_known(key)).cloned()
     };
     let of_apps = || apps.iter().find_map(|app| unknown(&app.required, &OF_APP));
     let of_job: Vec<&CStr> = OF_JOB.into_iter().chain(OF_THE_CALLER).collect();
     match unknown(required, &of_job).or_else(of_apps) {
         Some(key) => Err(Refused::Required(key)),
-        None => submission(info, apps, dir),
+        None => {
+            let mut wish = submission(info, apps, dir)?;
+            wish.spec.beside = beside::beside(info, apps, &wish.spec.map, dvm)?;
+            Ok(wish)
+        }
     }
 }
 
@@ -148,6 +179,7 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     for info in info {
         apply(info, &mut spec)?;
     }
+    preload(apps, &mut spec)?;
     if let Some(info) = info.iter().find(|info| info.is(sys::PMIX_PSET_NAME)) {
         return Err(Refused::Malformed(format!("{}: a process set is of one program: give it with the app", info.key)));
     }
@@ -285,6 +317,36 @@ fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
     Ok(context)
 }
 
+/// Finds the files that the apps bring along: they are read on this node, relative to the directory of their app (spec
+/// L70). The processes start in directories of their own, where the files are.
+fn preload(apps: &[App], spec: &mut JobSpec) -> Result<(), String> {
+    let mut preloads = Preloads::default();
+    let search = std::env::var("PATH").unwrap_or_default();
+    for (app, context) in apps.iter().zip(&mut spec.apps) {
+        let dir = PathBuf::from(&context.submit_dir);
+        let brings_along = |info: &Info| info.is(sys::PMIX_PRELOAD_BIN) || info.is(sys::PMIX_PRELOAD_FILES);
+        if !dir.is_absolute() && app.info.iter().any(brings_along) {
+            return Err("files to bring along, and no directory where they are looked for".to_owned());
+        }
+        context.session_cwd |= is_set(&app.info, sys::PMIX_SET_SESSION_CWD)?;
+        if is_set(&app.info, sys::PMIX_PRELOAD_BIN)? {
+            let program = context.argv.first_mut().ok_or("an app without a program")?;
+            *program = preloads.add_program(program, &dir, &search).map_err(|error| error.to_string())?;
+            context.session_cwd = true;
+        }
+        for info in app.info.iter().filter(|info| info.is(sys::PMIX_PRELOAD_FILES)) {
+            let list = info.value.as_str().ok_or_else(|| format!("{}: no text", info.key))?;
+            preloads.add_list(list, &dir).map_err(|error| error.to_string())?;
+            context.session_cwd = true;
+        }
+        if context.session_cwd && context.wdir.is_some() {
+            return Err("a working directory, and files or a directory of each process's own".to_owned());
+        }
+    }
+    spec.preload = preloads.into_entries();
+    Ok(())
+}
+
 fn set((name, value): (&str, &str)) -> EnvOp {
     EnvOp::Set(name.to_owned(), value.to_owned())
 }
@@ -307,6 +369,9 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
     let wrong = |cause: &dyn std::fmt::Display| format!("{}: {cause}", info.key);
     if let Some((_, flag)) = flags(spec).into_iter().find(|(key, _)| info.is(key)) {
         *flag = !matches!(info.value, Value::Bool(false));
+    } else if info.is(sys::PMIX_MAX_RESTARTS) {
+        let count = info.value.as_i64().and_then(|n| u32::try_from(n).ok());
+        spec.options.max_restarts = count.ok_or_else(|| wrong(&"no number of restarts"))?;
     } else if info.is(sys::PMIX_STDIN_TGT) {
         spec.stdin = stdin_target(&info.value).ok_or_else(|| wrong(&"no rank"))?;
     } else if [sys::PMIX_TIMEOUT, sys::PMIX_SPAWN_TIMEOUT, sys::PMIX_JOB_TIMEOUT].iter().any(|key| info.is(key)) {
@@ -377,6 +442,29 @@ mod tests {
         let context = &spec.apps[0];
         assert_eq!((context.np, context.wdir.as_deref(), context.hosts.hosts.len()), (Some(3), Some("/there"), 2));
         assert_eq!(context.env, [EnvOp::Set("X".to_owned(), "1".to_owned())]);
+    }
+
+    /// A spawn reads its files on the node of its caller (spec L70).
+    #[test]
+    fn a_spawn_brings_files_along() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.txt"), "text").unwrap();
+        let of = |info: Vec<Info>, dir: Option<String>| submission(&[], &[App { cwd: dir, ..app(info) }], "");
+        let here = || Some(dir.path().to_string_lossy().into_owned());
+        let spec = of(vec![info("pmix.preloadfiles", "a.txt")], here()).unwrap().spec;
+        assert!(spec.apps[0].session_cwd);
+        assert_eq!((spec.preload[0].name.as_str(), spec.preload[0].size()), ("a.txt", 4));
+        let own = of(vec![info("pmix.ssncwd", true)], here()).unwrap().spec;
+        assert!(own.apps[0].session_cwd && own.preload.is_empty());
+        let missing = of(vec![info("pmix.preloadfiles", "b.txt")], here()).unwrap_err();
+        assert!(missing.to_string().contains("b.txt: No such file"), "{missing}");
+        for (of_app, dir) in [
+            (vec![info("pmix.preloadbin", true)], here()),
+            (vec![info("pmix.preloadfiles", "a.txt"), info("pmix.wdir", "/d")], here()),
+            (vec![info("pmix.preloadfiles", "a.txt")], None),
+        ] {
+            assert_eq!(of(of_app, dir).unwrap_err().status(), Status::BAD_PARAM);
+        }
     }
 
     #[test]
@@ -450,13 +538,12 @@ mod tests {
         let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
         let ask = |of_job: &[&str], of_app: &[&str]| {
             let apps = [App { required: keys(of_app), ..app(vec![]) }];
-            wish(&[], &keys(of_job), &apps, "/").map(drop)
+            wish(&[], &keys(of_job), &apps, "/", "d").map(drop)
         };
         assert_eq!(ask(&["pmix.mapby", "pmix.iof.tag", "pmix.job.time"], &["pmix.host", "pmix.wdir"]), Ok(()));
         for (of_job, of_app, named) in [
-            (&["pmix.mapby", "pmix.dbg.job"][..], &[][..], "pmix.dbg.job"),
+            (&["pmix.mapby", "pmix.dbg.jdirs"][..], &[][..], "pmix.dbg.jdirs"),
             (&["pmix.preloadfiles"], &[], "pmix.preloadfiles"),
-            (&[], &["pmix.preloadbin"], "pmix.preloadbin"),
             (&[], &["pmix.job.time"], "pmix.job.time"),
             (&["my.own"], &[], "my.own"),
         ] {

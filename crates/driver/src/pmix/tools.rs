@@ -1,6 +1,7 @@
 //! PMIx tools of other packages, such as the reference's own `prun` and `pterm`: their calls of libpmix become the same
 //! requests that our own clients make over the control socket. At the head these go to the machine, and at a daemon
-//! over a line to the head, one for each tool. Only [`super::PmixBridge`] uses it, and only in a persistent DVM.
+//! over a line to the head, one for each tool. Only [`super::PmixBridge`] uses it: in a persistent DVM, and at the head
+//! of a DVM for one job.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,7 +18,7 @@ use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
-use super::{allocate, events, spawn};
+use super::{admission, allocate, events, spawn};
 use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
 
@@ -81,7 +82,7 @@ impl Tools {
             Upcall::ToolConnected { info, reply } => self.admit(&info, reply),
             Upcall::Spawn { proc, info, required, apps, reply } if self.tools.contains_key(&proc) => {
                 tracing::debug!(?proc, ?info, ?apps, "a PMIx tool spawns a job");
-                self.spawn(proc, spawn::wish(&info, &required, &apps, "/"), reply, library);
+                self.spawn(proc, spawn::wish(&info, &required, &apps, "/", &self.dvm), reply, library);
             }
             Upcall::Event { code: Status::DEBUGGER_RELEASE, source, info, .. } if self.tools.contains_key(&source) => {
                 let Tool { requests, .. } = self.tools.get(&source)?;
@@ -127,15 +128,9 @@ impl Tools {
 
     /// Admits a tool. The front door has asked the kernel for its user.
     fn admit(&mut self, info: &[Info], reply: Completer<Proc>) {
-        let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);
-        let number = |key: &CStr| find(key).and_then(Value::as_i64);
         self.next += 1;
-        let proc = match find(sys::PMIX_NSPACE).and_then(Value::as_str) {
-            Some(nspace) if !nspace.is_empty() => {
-                Proc::new(nspace, number(sys::PMIX_RANK).and_then(|r| r.try_into().ok()).unwrap_or(0))
-            }
-            _ => Proc::new(format!("{}{}", self.prefix, self.next), 0),
-        };
+        let proc =
+            admission::stated_name(info).unwrap_or_else(|| Proc::new(format!("{}{}", self.prefix, self.next), 0));
         if self.tools.contains_key(&proc) {
             tracing::warn!(?proc, "a PMIx tool took the name of one that is connected, and was turned away");
             return reply.complete(Err(Status::BAD_PARAM));

@@ -92,11 +92,11 @@ pub enum Problem {
         /// The list.
         valid: String,
     },
-    /// `ppr:2:device=gpu`.
+    /// `ppr:2:device=cuda0`.
     #[error(
-        "processes cannot be counted per device; map by device=gpu, which gives each process a device of its own, or by ppr:N:numa"
+        "ppr counts the devices of a kind, and {0:?} is none; write it as ppr:2:device=gpu.\nValid kinds: gpu:network:nic:fabric:openfabrics:block"
     )]
-    PprDevice,
+    PprDevice(String),
     /// `OVERSUBSCRIBE:NOOVERSUBSCRIBE`.
     #[error("{first} and {second} contradict each other; leave out one of them")]
     Contradiction {

@@ -141,14 +141,21 @@ impl<'a> Given<'a> {
 
     fn ppr(&self, number: Option<&str>, object: Option<&'a str>) -> Result<MapBy, DirectiveError> {
         let malformed = || {
-            let valid = PPR_OBJECTS.iter().map(|(object, _)| *object).collect::<Vec<_>>().join(":");
-            self.error(Problem::Ppr { valid })
+            let mut valid: Vec<&str> = PPR_OBJECTS.iter().map(|(object, _)| *object).collect();
+            valid.push("device=kind");
+            self.error(Problem::Ppr { valid: valid.join(":") })
         };
         let digits = number.filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
         let per = digits.and_then(|n| n.parse().ok()).filter(|n| *n > 0).ok_or_else(malformed)?;
         let object = object.filter(|o| !o.is_empty()).ok_or_else(malformed)?;
-        if object.get(..7).is_some_and(|head| head.eq_ignore_ascii_case("device=")) {
-            return Err(self.error(Problem::PprDevice));
+        let device = object.split_once('=').filter(|(word, _)| word.eq_ignore_ascii_case("device"));
+        if let Some((_, kind)) = device {
+            let wanted = self.device(kind)?;
+            if matches!(wanted, DeviceWanted::Named(_)) {
+                return Err(self.error(Problem::PprDevice(kind.to_owned())));
+            }
+            let device = DeviceRequest { wanted, interleave: None, shared: true, per_process: 1 };
+            return Ok(MapBy::PerDevice(per, device));
         }
         Ok(match self.find("object", object, PPR_OBJECTS)?.means {
             Some(kind) => MapBy::PerObject(per, kind),
@@ -211,7 +218,12 @@ impl<'a> Given<'a> {
             ("SHARED", said.shared.is_some()),
             ("NDEV", said.per_process.is_some()),
         ];
-        if !matches!(by, Some(MapBy::Device(_)))
+        if let Some(MapBy::PerDevice(..)) = by
+            && let Some((word, _)) = of_device[1..].iter().find(|(_, given)| *given)
+        {
+            return misfit(*word, "leave it out: the number in ppr says how many processes share a device");
+        }
+        if !matches!(by, Some(MapBy::Device(_) | MapBy::PerDevice(..)))
             && let Some((word, _)) = of_device.into_iter().find(|(_, given)| *given)
         {
             return misfit(word, "leave it out, or map by a device, as device=gpu");
@@ -256,7 +268,7 @@ fn policy_word(by: &MapBy) -> &'static str {
         MapBy::Slot => "slot",
         MapBy::Node => "node",
         MapBy::Object(_) => "an object",
-        MapBy::PerNode(_) | MapBy::PerObject(..) => "ppr",
+        MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::PerDevice(..) => "ppr",
         MapBy::Seq(_) => "seq",
         MapBy::RankFile(_) => "rankfile",
         MapBy::PeList(_) => "pe-list",
@@ -273,6 +285,7 @@ impl Said {
                 device.shared = self.shared == Some(true);
                 device.per_process = self.per_process.unwrap_or(1);
             }
+            Some(MapBy::PerDevice(_, device)) => device.interleave = self.interleave,
             _ => {}
         }
         self.whole

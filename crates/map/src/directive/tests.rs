@@ -17,6 +17,8 @@ fn words_are_case_insensitive_and_may_be_shortened() {
     assert_eq!(by("socket"), MapBy::Object(ObjectKind::Package));
     assert_eq!(by("ppr:2:node"), MapBy::PerNode(2));
     assert_eq!(by("ppr:3:pack"), MapBy::PerObject(3, ObjectKind::Package));
+    let MapBy::PerDevice(2, gpus) = by("ppr:2:Device=gpu:interleave") else { panic!("no devices") };
+    assert_eq!((gpus.wanted, gpus.interleave), (DeviceWanted::Kind(DeviceKind::Gpu), Some(ObjectKind::Package)));
     assert_eq!(parse_rank_by("Span"), Ok(RankBy::Span));
     assert_eq!(parse_bind_to("core").unwrap().to, Some(BindTo::Object(ObjectKind::Core)));
 }
@@ -134,7 +136,10 @@ const BAD: &[&str] = &[
     "ppr:0:node",
     "ppr:2",
     "ppr:2:rack",
-    "ppr:2:device=gpu",
+    "ppr:2:device",
+    "ppr:2:device=cuda0",
+    "ppr:2:device=gpu:ndev=2",
+    "ppr:2:device=gpu:shared",
     "rankfile",
     "seq:FILE",
     "seq:FILE=",

@@ -7,6 +7,7 @@ use super::{Allocation, AllocationError, AppHosts, Pool, Source, Sources, added}
 use crate::hostfile::Hostfile;
 use crate::hostlist::{HostItem, HostList, ItemSlots};
 use crate::managers::ManagedAllocation;
+use crate::name::numbered;
 
 pub(super) fn allocate(granted: &ManagedAllocation, from: &Sources<'_>) -> Result<Allocation, AllocationError> {
     let manager = granted.manager;
@@ -81,7 +82,7 @@ impl Filter<'_> {
         }
         for item in refs {
             if let HostRef::Exclude(name) = item
-                && let Some(at) = self.pool.position(name)
+                && let Some(at) = self.found(name)
             {
                 named[at] = false;
             }
@@ -98,8 +99,13 @@ impl Filter<'_> {
         Ok(())
     }
 
+    /// Returns the node of that name, or of that number in the allocation.
+    fn found(&self, host: &str) -> Option<usize> {
+        self.pool.position(host).or_else(|| numbered(host, self.pool.nodes.len()))
+    }
+
     fn position(&self, by: &str, host: &str) -> Result<usize, AllocationError> {
-        self.pool.position(host).ok_or_else(|| AllocationError::BeyondManaged {
+        self.found(host).ok_or_else(|| AllocationError::BeyondManaged {
             host: host.to_owned(),
             by: by.to_owned(),
             place: self.place.clone(),
@@ -169,6 +175,8 @@ mod tests {
                 told(Some("n2\nn4\n"), Some("n4,localhost"), None),
                 told(Some("^n2\n"), Some("+n0,+n1"), None),
                 told(None, Some("+e:1"), None),
+                told(None, Some("3,0:1"), None),
+                told(Some("n1\nn2\nn3\n^2\n"), Some("^0"), None),
             ]
             .join("\n")
         );
@@ -179,6 +187,7 @@ mod tests {
         insta::assert_snapshot!(
             [
                 told(None, Some("n9"), None),
+                told(None, Some("4"), None),
                 told(Some("n1\nn5\n"), None, None),
                 told(None, Some("+n4"), None),
                 told(None, Some("n1:+2"), None),

@@ -1,4 +1,4 @@
-//! What a name means: a parameter that is used, one that is known and not used, or nothing.
+//! The meaning of a name: a parameter that is used, one that is known and not used, or nothing.
 
 use super::table::{KNOWN, Known};
 use super::unused::{UNUSED, Unused};

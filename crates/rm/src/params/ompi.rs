@@ -1,5 +1,5 @@
-//! What Open MPI's own parameters say to the runtime (`--personality ompi`): names of its older releases become those
-//! of today, and parameters of its libraries are left to the program.
+//! Open MPI's own parameters, as the runtime reads them (`--personality ompi`): names of its older releases become
+//! those of today, and parameters of its libraries are left to the program.
 
 use super::{Meaning, Origin, ParamError, Params, lines, parse_flag};
 

@@ -1,4 +1,4 @@
-//! Where the value of a parameter comes from.
+//! The origin of a parameter's value.
 
 use std::fmt;
 
@@ -16,6 +16,8 @@ pub enum Origin {
     Environment(String),
     /// The command line: `--prtemca NAME`.
     CommandLine(String),
+    /// The DVM in which a job is to run: its default for jobs.
+    Dvm,
     /// An option that stands for the parameter, or the head, which tells its daemons.
     Runtime,
 }
@@ -26,6 +28,7 @@ impl fmt::Display for Origin {
             Origin::File { file, line } => write!(f, "{file}, line {line}"),
             Origin::Environment(variable) => write!(f, "environment variable {variable}"),
             Origin::CommandLine(name) => write!(f, "--prtemca {name}"),
+            Origin::Dvm => f.write_str("the DVM's default"),
             Origin::Runtime => f.write_str("the runtime"),
         }
     }

@@ -260,12 +260,19 @@ pub const KNOWN: &[Known] = &[
         .also(&["routed_radix"]),
     known("rtos", Kind::Text, None, "default of --runtime-options").also(&["runtime_options"]),
     known("schizo_proxy", Kind::Text, None, "default of parameter personality; the mpirun of Open MPI sets it"),
+    known("state_base_autorestart", Kind::Flag, None, "default of --runtime-options autorestart"),
     known("state_base_continuous", Kind::Flag, Some("false"), "default of --runtime-options continuous"),
     known(
         "state_base_error_non_zero_exit",
         Kind::Flag,
         Some("true"),
         "default of --runtime-options error-nonzero-status",
+    ),
+    known(
+        "state_base_max_restarts",
+        Kind::Number(0, u32::MAX as i64),
+        Some("0"),
+        "default of --runtime-options max-restarts",
     ),
     known(
         "state_base_notify_errors",

@@ -314,6 +314,5 @@ pub const UNUSED: &[Unused] = &[
         ],
     ),
     unused("open files are tested when Ferrite is built", &["state_base_check_fds"]),
-    unused("failed processes are not started again", &["state_base_autorestart", "state_base_max_restarts"]),
     unused("use --bind-to and --cpu-set to say where processes run", &["odls_base_scatter_cpusets"]),
 ];

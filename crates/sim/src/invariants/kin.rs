@@ -110,7 +110,7 @@ impl Kin {
                 }
                 None
             }
-            // What was taken in another order than it came in.
+            // Data that was taken in another order than it came in.
             (Effect::Pmix(PmixEffect::Register(registration)), _) => {
                 if let (Some(parent), Some(birth)) =
                     (registration.order.parent, self.births.get_mut(&registration.order.job))

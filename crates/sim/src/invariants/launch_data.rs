@@ -62,8 +62,10 @@ impl Invariant for LaunchData {
             (Effect::Transmit { frame, .. }, Some(Message::Daemon(DaemonMessage::Launch(order)))) => {
                 self.sent(&frame.dest, order.job, &order.map)
             }
-            (Effect::Spawn { proc, .. }, _) => {
-                require(self.spawned.insert(*proc), || format!("{proc} is started a second time"))?;
+            (Effect::Spawn { proc, request }, _) => {
+                // The number of restarts is judged elsewhere (`restarts`).
+                let is_first = self.spawned.insert(*proc);
+                require(is_first || request.restarts > 0, || format!("{proc} is started a second time"))?;
                 // A job on the head's node alone was never sent.
                 let host = self.maps.get(&proc.job).and_then(|(map, _)| map.daemon_of(proc.rank));
                 require(host.is_none_or(|h| h == *rank), || {

@@ -12,6 +12,7 @@ mod data;
 mod debug;
 mod events;
 mod exit_codes;
+mod files;
 mod given_back;
 mod groups;
 mod held_not_failed;
@@ -45,6 +46,7 @@ mod quiet_phase;
 mod quiet_tree;
 mod really_gone;
 mod reasons;
+mod restarts;
 mod session_book;
 mod silence;
 mod slots;
@@ -222,11 +224,13 @@ impl Referee {
                 Box::new(links::Links::default()),
                 Box::new(job_states::JobStates::default()),
                 Box::new(proc_states::ProcStates::default()),
+                Box::new(restarts::Restarts::default()),
                 Box::new(xcast::Xcast::new(scenario)),
                 Box::new(wireup::WiredUp::default()),
                 Box::new(pmix::PmixAnswers::default()),
                 Box::new(told::ToldOnce::default()),
                 Box::new(debug::Debug::default()),
+                Box::new(files::Files::new(scenario)),
                 Box::new(order::Order::default()),
                 Box::new(output::Output::new(scenario)),
                 Box::new(quiet_phase::QuietPhase::new(scenario)),

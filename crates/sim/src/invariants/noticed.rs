@@ -46,8 +46,8 @@ impl Invariant for Noticed {
             Observation::Fault { at, fault } => {
                 let has_come = |rank| self.born.contains(rank) && !self.changes.is_newcomer(rank);
                 let is_there = self.ready && fault.victim().is_none_or(has_come);
-                // Who was cut off before it was there is not cut off once more, and comes back when the first time is
-                // over.
+                // A daemon that was cut off before it was there is not cut off once more. It comes back when the first
+                // time is over.
                 let book = if is_there && !self.early.covers(*at, fault) { &mut self.silence } else { &mut self.early };
                 book.begin(*at, fault);
             }

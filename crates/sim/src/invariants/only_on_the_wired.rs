@@ -40,7 +40,7 @@ impl OnlyOnTheWired {
                 || self.dead.contains(rank)
                 || self.changes.leaving.contains(rank)
                 || self.changes.is_newcomer(rank)
-                // Whoever is not to be reached is declared dead, to nobody when nobody else is there.
+                // A daemon that is not to be reached is declared dead, to nobody when nobody else is there.
                 || self.struck.contains(rank)
         };
         let knows = |rank: DaemonRank| {

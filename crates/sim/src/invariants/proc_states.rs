@@ -34,6 +34,12 @@ impl Invariant for ProcStates {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        if let Observation::Effect { rank, effect: Effect::Spawn { proc, request }, .. } = what
+            && request.restarts > 0
+        {
+            // It begins anew.
+            self.now.remove(&(*rank, *proc));
+        }
         let Observation::Effect { rank, effect: Effect::Trace(Transition::Proc { proc, from, to }), .. } = what else {
             return Ok(());
         };

@@ -26,6 +26,8 @@ pub(super) struct Reasons {
     lost: BTreeSet<String>,
     /// Daemons that have reported that they have tried to start all their processes of a job.
     attempted: BTreeSet<(JobId, DaemonRank)>,
+    /// Daemons that have reported that they have all files which a job brings along.
+    stocked: BTreeSet<(JobId, DaemonRank)>,
     /// Ranks of a job whose end was reported to the head on a route that no fault has struck.
     ended: BTreeMap<JobId, BTreeSet<u32>>,
     sessions: Option<Vec<SessionStatus>>,
@@ -85,6 +87,7 @@ impl Reasons {
             reported: BTreeSet::new(),
             lost: BTreeSet::new(),
             attempted: BTreeSet::new(),
+            stocked: BTreeSet::new(),
             ended: BTreeMap::new(),
             sessions: None,
             status: None,
@@ -130,6 +133,9 @@ impl Reasons {
         if let Some(nodes) = of_daemons(" to start its processes").or_else(|| of_daemons(" to know of it")) {
             return nodes.iter().all(|node| self.is_awaited(job.job, node));
         }
+        if let Some(files) = reason.strip_prefix("files on node ") {
+            return job.state == JobState::SystemPrep && self.are_missing(job.job, files).unwrap_or(false);
+        }
         match reason {
             "its placement" => job.procs == 0,
             "its launch to be prepared" => job.procs > 0 && job.state == JobState::SystemPrep,
@@ -141,6 +147,14 @@ impl Reasons {
     /// has struck its route.
     fn is_awaited(&self, job: JobId, node: &str) -> bool {
         self.daemons.get(node).is_some_and(|rank| !self.attempted.contains(&(job, *rank)))
+    }
+
+    /// Checks `n1: 3 of 11 MB`.
+    fn are_missing(&self, job: JobId, files: &str) -> Option<bool> {
+        let (node, amount) = files.split_once(": ")?;
+        let (there, all) = amount.strip_suffix(" MB")?.split_once(" of ")?;
+        let (there, all): (u64, u64) = (there.parse().ok()?, all.parse().ok()?);
+        Some(there <= all && !self.stocked.contains(&(job, *self.daemons.get(node)?)))
     }
 
     /// Checks `2 of 3 processes to end (ranks 0, 2)`.
@@ -249,6 +263,9 @@ impl Reasons {
             Some(Message::Head(HeadMessage::Report(report))) => drop(self.reported.insert(report.rank)),
             Some(Message::Head(HeadMessage::LocalLaunchComplete { job, .. })) if is_sure => {
                 self.attempted.insert((*job, frame.origin));
+            }
+            Some(Message::Head(HeadMessage::Preloaded { job, result: Ok(()) })) if is_sure => {
+                self.stocked.insert((*job, frame.origin));
             }
             Some(Message::Head(HeadMessage::ProcsEnded { job, ends })) if is_sure => {
                 self.ended.entry(*job).or_default().extend(ends.iter().map(|end| end.rank.0));

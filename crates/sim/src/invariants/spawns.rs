@@ -144,10 +144,11 @@ impl Spawns {
     }
 
     fn job_moves(&mut self, job: JobId, at: Time, to: JobState) {
-        let Some(birth) = self.kin.birth(job) else { return };
+        // The job of a caller may itself be spawned by nobody.
         let seen = self.jobs.entry(job).or_default();
         seen.failed |= to.is_error();
         seen.killed |= to == JobState::KilledByCmd;
+        let Some(birth) = self.kin.birth(job) else { return };
         // A failed job may still be starting on other nodes; the answer is not known before that is over.
         let is_answer = match to {
             JobState::Running | JobState::Terminated => true,

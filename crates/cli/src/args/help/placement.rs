@@ -8,8 +8,11 @@ Placement has three steps: map (which node and object), rank (which number, see 
   --map-by node             one process per node in turn
   --map-by core             one process per object in turn, node after node: hwthread, core, l1cache,
                             l2cache, l3cache, numa or package
-  --map-by ppr:N:node       exactly N processes on every node (-N N is the same), or on every object
-  --map-by seq[:FILE=path]  one process for each line of a file, or for each host as it is named
+  --map-by ppr:N:node       exactly N processes on every node (-N N is the same), or on every object;
+                            with -n at most N, as far as earlier programs have left slots there
+  --map-by ppr:N:device=gpu       N processes close to every device of a kind, which they share
+  --map-by seq[:FILE=path]  one process for each line of a file, or for each host as it is named; programs
+                            of one job share the lines, and one without -n takes all that are left
   --map-by rankfile:FILE=path     each rank where its line says (see --help rankfiles)
   --map-by pe-list=0,3,5-6        on these processors of every node; each process has all of them
   --map-by device=gpu       a device for each process, which runs close to it: gpu, network, block,

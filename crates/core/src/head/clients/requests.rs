@@ -22,6 +22,7 @@ impl Head {
             }
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Push(request) => return self.on_push(id, &request, cx),
+            Request::Defaults => Reply::Defaults(self.job_defaults()),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
             Request::Session { session, directive } => return self.on_session_request(id, &session, &directive, cx),
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
@@ -34,6 +35,13 @@ impl Head {
             },
         };
         cx.reply(id, reply);
+    }
+
+    /// The parameters of the DVM that are defaults of its jobs and that a client has to read, as they name its files.
+    /// (Those of placement are filled in when a job is mapped.)
+    fn job_defaults(&self) -> Vec<(String, String)> {
+        let value = |name: &str| self.params.text(name).ok().flatten().map(|text| (name.to_owned(), text.to_owned()));
+        ["display", "output", "rtos"].into_iter().filter_map(value).collect()
     }
 
     fn kill(&mut self, id: JobId, cx: &mut Cx) -> Reply {

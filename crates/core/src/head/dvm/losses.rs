@@ -92,6 +92,7 @@ impl Head {
         self.clients.lose(&ranks, cx);
         self.lose_participants(&ranks, cx);
         let was_used = self.lose_procs_on(&dead, cx);
+        self.move_no_files_to(&ranks, cx);
         if !was_used || self.config.persistent {
             cx.notice(daemons_lost(&dead));
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ferrite_map::{DefaultSlots, Occupancy, Overcommitted};
-use ferrite_rm::name;
 use ferrite_rm::params::Params;
+use ferrite_rm::{Naming, Source, name};
 use ferrite_types::{DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, RankSet, SlotCount, Topology};
 use ferrite_wire::SlotChange;
 
@@ -30,8 +30,8 @@ pub(in crate::head) struct Pool {
     given: Option<Arc<Topology>>,
     /// The slots of a node for which none are stated.
     rule: DefaultSlots,
-    /// True when names with different domains name different nodes.
-    keep_fqdn: bool,
+    /// The rules for names of hosts.
+    naming: Naming,
 }
 
 impl Pool {
@@ -66,7 +66,10 @@ impl Pool {
             initial: allocation.nodes.len() as u32,
             given,
             rule: rule.and_then(|text| text.parse().ok()).unwrap_or_default(),
-            keep_fqdn: params.flag("prte_keep_fqdn_hostnames").unwrap_or(false),
+            naming: Naming {
+                keep_fqdn: params.flag("prte_keep_fqdn_hostnames").unwrap_or(false),
+                by_number: matches!(allocation.source, Source::Managed { .. }),
+            },
         }
     }
 
@@ -128,9 +131,14 @@ impl Pool {
         self.nodes.iter().filter_map(|node| node.daemon).filter(|rank| daemons.contains(*rank)).collect()
     }
 
+    /// The rules for names of hosts.
+    pub(in crate::head) fn naming(&self) -> Naming {
+        self.naming
+    }
+
     /// True when two names are of the same host.
     pub(in crate::head) fn same_host(&self, a: &str, b: &str) -> bool {
-        name::same_host(a, b, self.keep_fqdn)
+        name::same_host(a, b, self.naming.keep_fqdn)
     }
 
     /// The node of that name; it may have been given back.
@@ -142,10 +150,16 @@ impl Pool {
         self.nodes.iter().find(named).or_else(head).map(|node| node.id)
     }
 
+    /// The node that a number means in a resource manager's allocation.
+    fn numbered(&self, host: &str) -> Option<NodeId> {
+        let at = name::numbered(host, self.nodes.len()).filter(|_| self.naming.by_number)?;
+        Some(self.nodes[at].id)
+    }
+
     /// The node that an item of a host list names.
     pub(in crate::head) fn named(&self, item: &HostRef) -> Option<NodeId> {
         match item {
-            HostRef::Host(entry) => self.find(&entry.name),
+            HostRef::Host(entry) => self.find(&entry.name).or_else(|| self.numbered(&entry.name)),
             HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
             HostRef::Empty(_) | HostRef::Exclude(_) => None,
         }

@@ -112,6 +112,7 @@ impl Head {
         self.clients.part_with(&ranks, cx);
         self.lose_participants(&ranks, cx);
         self.jobs.stop_input_to(&ranks);
+        self.move_no_files_to(&ranks, cx);
     }
 
     /// True for a process whose node leaves: its end is planned.

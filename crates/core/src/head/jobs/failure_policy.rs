@@ -1,5 +1,6 @@
 //! Policies of a job about failures: whether it goes on without the failed process, which survivors are told, and
-//! what its result is. `failures.rs` calls these methods and says what has failed. No process is ever restarted.
+//! what its result is. `failures.rs` calls these methods and says what has failed. `restarts.rs`
+//! starts processes again before any of this counts.
 
 use std::collections::BTreeSet;
 

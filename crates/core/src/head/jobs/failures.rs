@@ -1,7 +1,7 @@
 //! Reactions to failures: which job each one ends, with which exit code and message.
 
 use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
-use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
+use ferrite_wire::{DaemonMessage, Dest, InitState, ProcEnd, ProcFailure, StartError};
 
 use super::aborts;
 use super::failure_policy::Failure;
@@ -42,22 +42,31 @@ impl Head {
         self.tell_of_end(ProcId { job: id, rank: end.rank }, end.state.is_error(), Some(end.status.code()), cx);
         if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
             self.take_procs(id, &[end.rank], survives_losses, cx);
-            return Some(ProcFailure { rank: end.rank, state: end.state, code: None });
+            return Some(failure(end, None));
         }
         let proc = ProcId { job: id, rank: end.rank };
         self.close_lines(proc, cx);
+        let job = self.jobs.at(id);
+        let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
+        let consequence = consequence(end).filter(|_| !harmless && job.is_healthy());
+        if consequence.is_some() && self.may_restart(job, end) {
+            self.restart(id, end, pid, cx);
+            return None;
+        }
         if end.state.is_error() {
             self.pmix.purge_failed(proc, cx)
         } else {
             self.pmix.purge_proc(proc, cx)
         }
-        let job = Some(self.jobs.at(id)).filter(|job| job.is_healthy())?;
-        let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
-        let (state, code) = consequence(end).filter(|_| !harmless)?;
-        let failure = Failure { state, code, text: notices::proc_end(job, end, pid) };
+        let (state, code) = consequence?;
+        let job = self.jobs.at(id);
+        let mut text = notices::proc_end(job, end, pid);
+        if job.cannot_restart(end) {
+            text.push_str(notices::NO_RESTART);
+        }
         let survived = job.survives_ends();
-        self.on_failure(id, failure, survived, cx);
-        survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
+        self.on_failure(id, Failure { state, code, text }, survived, cx);
+        survived.then(|| failure(end, Some(end.status.code())))
     }
 
     /// Ends a job with start failures, whatever its policy is (spec L23).
@@ -139,6 +148,9 @@ impl Head {
         if let Some(launch) = job.launch_mut() {
             launch.stdin.stop();
         }
+        if let Some(transfer) = &mut job.transfer {
+            transfer.stop();
+        }
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         if job.gathering.take().is_some() {
@@ -192,4 +204,10 @@ fn consequence(end: &ProcEnd) -> Option<(JobState, u8)> {
         | ProcState::Terminated
         | ProcState::Error => None,
     }
+}
+
+/// The failure that the survivors of a job hear of.
+fn failure(end: &ProcEnd, code: Option<u8>) -> ProcFailure {
+    let without_finalize = end.init == InitState::Initialized;
+    ProcFailure { rank: end.rank, state: end.state, code, without_finalize }
 }

@@ -41,6 +41,7 @@ impl Head {
             ready_for_debug: launch.map_or(0, |launch| job.count_ready(launch)),
             terminated: job.ended() as u32,
             traces: job.stacks_taken,
+            restarts: job.all_restarts(),
         }
     }
 

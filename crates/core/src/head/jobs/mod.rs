@@ -1,6 +1,7 @@
 //! Jobs: their records, states, placement, queue, failures, spawn trees, connections, output and input.
 
 mod aborts;
+mod companions;
 mod connections;
 mod debug;
 mod failure_policy;
@@ -12,9 +13,12 @@ mod output;
 mod phase;
 mod placement;
 mod placement_defaults;
+mod preload;
+mod process_table;
 mod queue;
 mod record;
 mod registry;
+mod restarts;
 mod spawn;
 mod stacks;
 mod state_tables;

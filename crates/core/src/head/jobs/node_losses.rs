@@ -55,8 +55,7 @@ impl Head {
             }
             dead.keys().for_each(|rank| launch.stdin.forget(*rank));
         }
-        let failed: Vec<ProcFailure> =
-            gone.iter().map(|rank| ProcFailure { rank: *rank, state: ProcState::CommFailed, code: None }).collect();
+        let failed: Vec<ProcFailure> = gone.iter().map(|rank| unobserved(*rank, ProcState::CommFailed)).collect();
         job.lost.extend(gone);
         let hit = first.is_some();
         if let Some(Loss { node, cause }) = first {
@@ -97,8 +96,7 @@ impl Head {
         }
         self.take_procs(id, &silent, survives, cx);
         silent.iter().for_each(|rank| self.tell_of_end(ProcId { job: id, rank: *rank }, true, None, cx));
-        let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
-        self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
+        self.tell_survivors(id, silent.into_iter().map(|rank| unobserved(rank, ProcState::KilledByCmd)).collect(), cx);
         // Departed daemons report neither their started processes nor their knowledge of the job.
         gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
         gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
@@ -106,4 +104,9 @@ impl Head {
         gone.iter().for_each(|rank| self.lose_stacks(rank, cx));
         self.check_terminated(id, cx);
     }
+}
+
+/// The failure of a process whose end nobody has observed.
+fn unobserved(rank: Rank, state: ProcState) -> ProcFailure {
+    ProcFailure { rank, state, code: None, without_finalize: false }
 }

@@ -35,6 +35,14 @@ pub(super) fn proc_end(job: &Job, end: &ProcEnd, pid: Option<u32>) -> String {
     format!("{who} {what}.{}", program_line(job, end.rank))
 }
 
+/// Message for a job that a tool has started in a DVM for one job, when that job is over.
+pub(super) fn job_of_tool_ended(id: JobId) -> String {
+    format!(
+        "Job {id}, which a tool has started, was ended: the DVM was for one job, which is over.\n\
+         Start jobs that are to stay in a DVM of prte."
+    )
+}
+
 /// The sentence that tells the submitter that its job ends after a failure.
 pub(super) fn ended() -> &'static str {
     "\nThe job was ended because of it."
@@ -47,6 +55,15 @@ pub(super) fn survived(options: &RuntimeOptions) -> String {
         "\nThe other processes of the job are left alone ({policy}). Its exit code will be that of this first failure."
     )
 }
+
+/// The sentence that tells the submitter that a failed process is started again.
+pub(super) fn restarted(count: u32, limit: u32) -> String {
+    format!("\nIt is started again on its node ({count} of at most {limit} times, --max-restarts).")
+}
+
+/// The sentence that tells the submitter why a failed process is not started again.
+pub(super) const NO_RESTART: &str =
+    "\nIt is not started again (--max-restarts): it had called init (MPI or PMIx), and its library cannot come back.";
 
 fn pid_text(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()

@@ -162,6 +162,14 @@ impl Launch {
         Some(*proc)
     }
 
+    /// Records that a process which has ended is to be started again.
+    pub(super) fn on_restart(&mut self, rank: Rank) {
+        if let Some(proc) = self.procs.get_mut(rank.0 as usize).filter(|proc| proc.state.has_ended()) {
+            *proc = ProcRecord::NEW;
+            self.ended -= 1;
+        }
+    }
+
     /// True when every daemon with processes of the job has tried to start them.
     pub(super) fn is_attempted(&self) -> bool {
         let hosts = self.map.daemons();

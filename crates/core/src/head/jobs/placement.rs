@@ -10,7 +10,7 @@ use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
     AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeId,
-    NodeRecord, NodeShare, PictureFormat, Rank, SessionId, SlotCount,
+    NodeRecord, NodeShare, PictureFormat, Rank, SlotCount,
 };
 use ferrite_wire::Stream;
 
@@ -31,13 +31,19 @@ impl Head {
             true => print(job.request, display::xml_document(&self.xml_parts(&spec)), cx),
             false => self.show_allocation(job.request, id, &spec, cx),
         }
+        if let Some(beside) = &spec.beside {
+            return match self.placed_beside(beside, spec.apps.len()) {
+                Ok(map) => self.take_map(id, map, cx),
+                Err(text) => self.fail_placement(id, text, cx),
+            };
+        }
         let (patient, session) = (job.wait_for_slots, job.session);
         // A job that was mapped before the change of size goes before queued jobs.
         let is_first = !job.missed.is_empty();
         if patient && !is_first && self.jobs_before(session, None) > 0 {
             return self.jobs.queue.push_back(id);
         }
-        match self.placed(&spec, session) {
+        match self.placed(id, &spec) {
             Ok(map) => self.take_map(id, map, cx),
             Err(_) if patient && self.may_fit_later(&spec, session) => {
                 if is_first {
@@ -98,9 +104,11 @@ impl Head {
     }
 
     /// Places a job and claims its slots.
-    pub(super) fn placed(&mut self, spec: &JobSpec, session: SessionId) -> Result<JobMap, String> {
-        let pool = self.pool_of(session);
-        let map = self.place_among(spec, pool.as_deref().unwrap_or(self.pool.records()), &self.jobs.occupancy);
+    pub(super) fn placed(&mut self, id: JobId, spec: &JobSpec) -> Result<JobMap, String> {
+        let job = self.jobs.at(id);
+        let pool = self.pool_of(job.session);
+        let nodes = pool.as_deref().unwrap_or(self.pool.records());
+        let map = self.place_from(self.start_of(job), spec, nodes, &self.jobs.occupancy);
         let map = map.map_err(|text| match pool {
             None => text,
             Some(_) => {
@@ -118,14 +126,41 @@ impl Head {
         Ok(map)
     }
 
+    /// The node at which the map of a spawned job begins: its parent's bookmark (spec L80).
+    fn start_of(&self, job: &Job) -> Option<NodeId> {
+        self.jobs.get(job.birth.parent()?.job)?.bookmark()
+    }
+
+    /// Places a job on nodes of any order, as a test whether it fits.
     pub(super) fn place_among(
         &self,
         spec: &JobSpec,
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
-        let shares = self.shares_among(spec, nodes)?;
-        let each = one_slot_each(spec).and_then(|each| self.shares_among(&each, nodes).ok());
+        self.place_from(None, spec, nodes, occupancy)
+    }
+
+    /// Places a job on nodes in their order, which begins at `start` for each app that may use that node.
+    fn place_from(
+        &self,
+        start: Option<NodeId>,
+        spec: &JobSpec,
+        nodes: &[NodeRecord],
+        occupancy: &Occupancy,
+    ) -> Result<JobMap, String> {
+        let shares_among = |spec: &JobSpec| {
+            let mut shares = self.shares_among(spec, nodes)?;
+            for (app, shares) in spec.apps.iter().zip(&mut shares) {
+                let is_listed = matches!(spec.map_of(app).by, Some(MapBy::RankFile(_) | MapBy::Seq(_)));
+                if let Some(at) = shares.iter().position(|share| Some(share.node) == start).filter(|_| !is_listed) {
+                    shares.rotate_left(at);
+                }
+            }
+            Ok::<_, String>(shares)
+        };
+        let shares = shares_among(spec)?;
+        let each = one_slot_each(spec).and_then(|each| shares_among(&each).ok());
         if let Some(map) = each.and_then(|each| place(spec, nodes, &each, occupancy).ok()) {
             return Ok(map);
         }
@@ -134,16 +169,16 @@ impl Head {
 
     /// The nodes that each app may use.
     pub(super) fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
-        let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
+        let naming = self.pool.naming();
         let shares = spec.apps.iter().map(|app| {
-            let hosts = match &app.map.as_ref().unwrap_or(&spec.map).by {
+            let hosts = match &spec.map_of(app).by {
                 Some(MapBy::RankFile(lines)) => lines.iter().map(|line| &line.host).collect(),
                 Some(MapBy::Seq(lines)) => lines.iter().map(|line| &line.host).collect(),
                 _ => Vec::new(),
             };
             match hosts.is_empty() {
-                true => select(nodes, &app.hosts, keep_fqdn),
-                false => select_places(nodes, &app.hosts, hosts, keep_fqdn),
+                true => select(nodes, &app.hosts, naming),
+                false => select_places(nodes, &app.hosts, hosts, naming),
             }
             .map_err(|e| e.to_string())
         });
@@ -154,7 +189,10 @@ impl Head {
     pub(in crate::head) fn map_again(&mut self, id: JobId, gone: Vec<NodeId>, cx: &mut Cx) {
         let job = self.jobs.known.get_mut(&id).expect("the launch fence has just found the job");
         job.missed.extend(gone);
-        self.pool.release(&mut self.jobs.occupancy, job.map());
+        match job.takes_slots() {
+            true => self.pool.release(&mut self.jobs.occupancy, job.map()),
+            false => self.jobs.occupancy.release_ranks(job.map()),
+        }
         job.phase.clear_map();
         // The job had its slots: in a smaller DVM it may wait for others, and does not fail. A spawned job does not
         // wait: its parent waits for the answer, and may occupy the slots itself.
@@ -169,7 +207,7 @@ impl Head {
     pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
         self.show_map(id, cx);
         let job = self.jobs.at_mut(id);
-        if job.spec.options.do_not_launch {
+        if job.spec.options.ends_with_map() {
             job.set_outcome(0, String::new());
             return self.check_terminated(id, cx);
         }
@@ -275,6 +313,8 @@ impl Head {
             let text = match format {
                 PictureFormat::Svg => picture::svg(&subject),
                 PictureFormat::Html => picture::html(&subject),
+                // It comes when the processes have started.
+                PictureFormat::Processes => continue,
             };
             cx.effect(Effect::Picture { to, format, text });
         }
@@ -313,8 +353,10 @@ impl Head {
 
     /// Releases the slots of a job that is over.
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
-        if job.is_mapped() {
-            self.pool.release(&mut self.jobs.occupancy, job.map());
+        match job.takes_slots() {
+            true if job.is_mapped() => self.pool.release(&mut self.jobs.occupancy, job.map()),
+            true => {}
+            false => self.jobs.occupancy.release_ranks(job.map()),
         }
         self.serve_queue(cx);
     }
@@ -343,7 +385,7 @@ fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
 fn one_slot_each(spec: &JobSpec) -> Option<JobSpec> {
     let bare = |host: &HostRef| matches!(host, HostRef::Host(HostEntry { slots: SlotCount::FromCores, .. }));
     let means_it = |app: &AppContext| {
-        let request = app.map.as_ref().unwrap_or(&spec.map);
+        let request = spec.map_of(app);
         let counts = matches!(request.by, None | Some(MapBy::Slot | MapBy::Node | MapBy::Object(_)));
         let names = &app.hosts.hosts;
         // With one name the result is the same.

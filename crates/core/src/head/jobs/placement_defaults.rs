@@ -26,9 +26,14 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
         own.by = match &parent.by {
             // A number of processes for each node or object, or a list of places, would contradict the spawned job's.
             None
-            | Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::Device(_)) => {
-                None
-            }
+            | Some(
+                MapBy::PerNode(_)
+                | MapBy::PerObject(..)
+                | MapBy::PerDevice(..)
+                | MapBy::Seq(_)
+                | MapBy::RankFile(_)
+                | MapBy::Device(_),
+            ) => None,
             Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_) | MapBy::PeList(_))) => Some(by.clone()),
         };
         own.rank_by = own.rank_by.or(parent.rank_by);

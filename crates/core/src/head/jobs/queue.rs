@@ -146,7 +146,7 @@ impl Head {
             if self.sessions.is_paused(session) || self.jobs_before(session, Some(id)) > 0 {
                 continue;
             }
-            match self.placed(&spec, session) {
+            match self.placed(id, &spec) {
                 Ok(map) => {
                     self.jobs.queue.remove(id);
                     self.take_map(id, map, cx);

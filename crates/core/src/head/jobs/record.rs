@@ -1,6 +1,6 @@
 //! The head's record of one job.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_types::{
@@ -14,6 +14,7 @@ use super::spawn::Birth;
 use super::stacks::Gathering;
 use crate::RequestId;
 use crate::head::counters::Counted;
+use crate::preload::Transfer;
 
 /// A job that is not over.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(in crate::head) struct Job {
     pub(super) ancestors: BTreeSet<JobId>,
     /// The request to reply to; `None` = the job is detached, or its client is gone.
     pub(super) request: Option<RequestId>,
+    /// True for the head's own job and what it has spawned.
+    pub(super) is_own: bool,
     pub(super) spec: Arc<JobSpec>,
     /// Environment that the submitter forwards.
     pub(super) env: Vec<EnvOp>,
@@ -53,8 +56,12 @@ pub(in crate::head) struct Job {
     pub(super) grows: Option<CampaignId>,
     /// The stacks that it waits for, when its time is over.
     pub(super) gathering: Option<Gathering>,
+    /// The way of the files that it brings along, once it was mapped.
+    pub(super) transfer: Option<Box<Transfer>>,
     /// Stacks of its processes that have come.
     pub(super) stacks_taken: u32,
+    /// The number of times that each failed process was started again.
+    pub(super) restarts: BTreeMap<Rank, u32>,
 }
 
 /// The result of a job, as far as it is known.
@@ -77,6 +84,7 @@ impl Job {
     pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
         Job {
             id,
+            is_own: request == Some(RequestId::OWN),
             birth: Birth::Submitted { told: false },
             root: id,
             ancestors: BTreeSet::new(),
@@ -96,7 +104,9 @@ impl Job {
             missed: BTreeSet::new(),
             grows: None,
             gathering: None,
+            transfer: None,
             stacks_taken: 0,
+            restarts: BTreeMap::new(),
         }
     }
 

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use ferrite_rm::params::Params;
 use ferrite_types::{
-    DaemonRank, EnvOp, JobFailure, JobId, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
+    DaemonRank, EnvOp, JobFailure, JobId, JobSpec, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet,
+    StdinTarget,
 };
 use ferrite_wire::control::{Done, JobStatus, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
@@ -314,7 +315,8 @@ impl Head {
     /// tree, whichever job ran last.
     pub(super) fn code_after(&mut self, job: &Job) -> u8 {
         let tree = self.jobs.trees.open.get(&job.root);
-        if tree.is_none_or(|tree| !tree.is_separate) {
+        // The result of a DVM for one job is not that of what tools have started.
+        if job.is_own && job.takes_slots() && tree.is_none_or(|tree| !tree.is_separate) {
             let of_job = job.exit_code().unwrap_or(0);
             self.jobs.trees.submitted = tree.map_or(of_job, |tree| tree.code.unwrap_or(0));
         }
@@ -385,7 +387,8 @@ impl Head {
             job: job.id,
             parent: job.birth.parent(),
             session: job.session,
-            spec: (*job.spec).clone(),
+            // The files are at the nodes by now.
+            spec: JobSpec { preload: Vec::new(), ..(*job.spec).clone() },
             map: (**job.map()).clone(),
             env,
             rank_offset: job.launch().map_or(0, |launch| launch.rank_offset),

@@ -6,11 +6,12 @@ use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, StartError};
 
 use super::phase::Launch;
-use super::placement_defaults;
 use super::record::Job;
+use super::{notices, placement_defaults};
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::counters::{Counted, Late};
+use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::JobAllocation;
 use crate::{Effect, HeadTimer, RequestId};
 
@@ -157,6 +158,9 @@ impl Head {
 
     /// SYSTEM_PREP is done: sends the job on to the launch.
     fn prepare(&mut self, id: JobId, cx: &mut Cx) {
+        if !self.jobs.at(id).spec.preload.is_empty() {
+            return self.preload(id, cx);
+        }
         match self.params.number("ferrite_debug_prep_ms").unwrap_or(0) {
             0 => self.activate(id, JobState::LaunchApps, cx),
             ms => cx.set_timer(HeadTimer::Prep(id), cx.now + Duration::from_millis(u64::from(ms))),
@@ -171,6 +175,9 @@ impl Head {
 
     /// Sends the launch order to the hosting daemons and those of the spawn tree (spec L17).
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
+        if let Some(text) = self.lacks_target(id) {
+            return self.fail_job(id, JobState::MapFailed, 1, text, cx);
+        }
         let audience = self.audience(id, cx);
         let rank_offset = self.jobs.take_rank_offset(self.jobs.at(id).map().procs.len());
         let job = self.jobs.at_mut(id);
@@ -238,6 +245,7 @@ impl Head {
         }
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         self.counters.count(self.jobs.at(id).running_since(cx.now));
+        self.show_processes(id, cx);
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
         // A short job may be over already.
@@ -269,11 +277,13 @@ impl Head {
     /// Tells the parent and the submitter that a job is over (spec L34).
     fn notify(&mut self, id: JobId, cx: &mut Cx) {
         self.tell_parent(id, cx);
+        self.tell_companions(id, cx);
         self.reply_to_submitter(id, cx);
         self.activate(id, JobState::Notified, cx);
     }
 
-    /// Removes a job that is over and keeps its history; a DVM for one job ends with its last (spec L35).
+    /// Removes a job that is over and keeps its history; a DVM for one job ends with that job and what it has spawned,
+    /// and takes the jobs of tools along (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
         let job = self.jobs.known.remove(&id).expect("a job is cleaned up once");
         cx.cancel_timer(HeadTimer::JobTimeout(id));
@@ -289,13 +299,36 @@ impl Head {
         self.pmix.forget_job(id, cx);
         self.end_sets(id, cx);
         self.release_slots(&job, cx);
-        if let Some(launch) = job.launch() {
-            cx.multicast(Dest::Many(self.pool.reachable(&launch.known_at)), DaemonMessage::Forget(id));
+        let mut known_at = job.known_at();
+        if let Some(transfer) = &job.transfer {
+            known_at.insert_all(transfer.told());
+        }
+        if !known_at.is_empty() {
+            cx.multicast(Dest::Many(self.pool.reachable(&known_at)), DaemonMessage::Forget(id));
         }
         let code = self.code_after(&job);
-        if !self.config.persistent && self.jobs.is_empty() {
+        if self.config.persistent {
+            return;
+        }
+        if self.jobs.is_empty() {
             self.dvm.enter(JobState::AllJobsComplete, cx);
             self.shut_down(code, cx);
+        } else if !self.jobs.iter().any(|job| job.is_own) {
+            self.end_jobs_of_tools(cx);
+        }
+    }
+
+    /// Ends the jobs that tools have started in a DVM for one job, which is over (spec L35).
+    fn end_jobs_of_tools(&mut self, cx: &mut Cx) {
+        let alive: Vec<JobId> = self.jobs.iter().filter(|job| job.is_healthy()).map(Job::id).collect();
+        for id in alive {
+            // Its end may have been that of another in its tree.
+            if self.jobs.get(id).is_some_and(Job::is_healthy) {
+                let text = notices::job_of_tool_ended(id);
+                // The tool hears of it by the failure.
+                cx.notice(text.clone());
+                self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+            }
         }
     }
 }

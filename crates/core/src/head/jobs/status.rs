@@ -107,6 +107,9 @@ impl Head {
         if let Some(hold) = job.hold() {
             return self.held_for(hold);
         }
+        if let Some(files) = self.awaited_files(job) {
+            return files;
+        }
         let Some(launch) = job.launch() else {
             let what = if job.is_mapped() { "its launch to be prepared" } else { "its placement" };
             return what.to_owned();

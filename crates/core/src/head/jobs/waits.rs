@@ -1,4 +1,4 @@
-//! What a job waits for before its launch, as the launch fence notes it (`elastic/launch_fence.rs`, `turns.rs`).
+//! A job's reasons to wait before its launch, as the launch fence notes them (`elastic/launch_fence.rs`, `turns.rs`).
 
 use ferrite_types::{CampaignId, JobId};
 

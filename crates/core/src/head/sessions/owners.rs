@@ -68,6 +68,9 @@ impl Head {
         submission: &Submission,
         parent: Option<JobId>,
     ) -> Result<SessionId, Reason> {
+        if let Some(beside) = &submission.spec.beside {
+            return self.session_beside(beside);
+        }
         let of_parent = parent.and_then(|id| self.jobs.get(id)).map(Job::session);
         let named = self.sessions.session_of(&submission.session, of_parent)?;
         let owner = parent.filter(|_| submission.session == SessionChoice::Default);

@@ -11,7 +11,7 @@ use tokio::task::LocalSet;
 use super::super::requests::{Requests, Submitter};
 use super::*;
 
-/// What a submitter was told, in words.
+/// The messages to a submitter, in words.
 #[derive(Default)]
 struct Told(RefCell<Vec<String>>, RefCell<Vec<Receipt>>);
 
