@@ -7,6 +7,7 @@
 //! the processes of jobs, `pmix` their MPI side, `control` the clients of a persistent DVM.
 
 mod accepting;
+mod attribute;
 mod children;
 mod control;
 mod daemon;

@@ -7,14 +7,13 @@
 mod devices;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ferrite_types::{CpuSet, ObjectKind, Topology, TopologyObject};
 use rustix::thread::sched_getaffinity;
 
-use crate::params;
+use crate::{attribute, params};
 use devices::Places;
 
 /// The directory in which Linux describes the machine.
@@ -203,31 +202,31 @@ fn find_cache(dir: &Path, level: u32) -> Option<u32> {
 fn is_cache(dir: &Path, index: u32, level: u32) -> bool {
     let dir = dir.join(format!("index{index}"));
     number(&dir.join("level")) == Some(level)
-        && fs::read_to_string(dir.join("type")).is_ok_and(|t| t.trim() != "Instruction")
+        && attribute::read(&dir.join("type")).is_some_and(|kind| kind != "Instruction")
 }
 
 fn number(file: &Path) -> Option<u32> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
+    attribute::read(file)?.parse().ok()
 }
 
 /// Reads `1024K`, in bytes; 0 = unknown.
 fn kilobytes(file: &Path) -> u64 {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    text.trim().strip_suffix('K').and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
+    let text = attribute::read(file).unwrap_or_default();
+    text.strip_suffix('K').and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
 }
 
 /// Reads the first line, `Node 0 MemTotal:       24684096 kB`.
 fn memory(node: &Path) -> u64 {
-    let text = fs::read_to_string(node.join("meminfo")).unwrap_or_default();
+    let text = attribute::read(&node.join("meminfo")).unwrap_or_default();
     let words = text.lines().next().unwrap_or_default().split_whitespace();
     words.rev().nth(1).and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
 }
 
 /// Reads a list such as `0-3,8`.
 fn list(file: &Path) -> Option<CpuSet> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = attribute::read(file)?;
     let mut set = CpuSet::new();
-    for range in text.trim().split(',').filter(|r| !r.is_empty()) {
+    for range in text.split(',').filter(|r| !r.is_empty()) {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         for cpu in first.parse().ok()?..=last.parse().ok()? {
             set.insert(cpu);
@@ -238,6 +237,8 @@ fn list(file: &Path) -> Option<CpuSet> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn write(dir: &Path, name: &str, text: &str) {

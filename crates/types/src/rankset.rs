@@ -1,5 +1,7 @@
 //! A set of ranks as sorted ranges: a thousand neighbours cost one pair of numbers.
 
+mod encoding;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -8,41 +10,10 @@ use crate::DaemonRank;
 
 /// A set of daemon ranks. Iteration is ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Vec<(u32, u32)>", into = "Vec<(u32, u32)>")]
+#[serde(try_from = "encoding::Encoded", into = "encoding::Encoded")]
 pub struct RankSet {
     /// Sorted, disjoint, not touching; both ends inclusive.
     ranges: Vec<(u32, u32)>,
-}
-
-/// The encoded form of a set: each range as its distance from the one before, less the necessary gap, and its length
-/// less one. The numbers are small, whatever the size of the DVM.
-impl From<RankSet> for Vec<(u32, u32)> {
-    fn from(set: RankSet) -> Self {
-        let mut next = 0u32;
-        let tell = |(first, last): (u32, u32)| {
-            let told = (first - next, last - first);
-            next = last.saturating_add(2);
-            told
-        };
-        set.ranges.into_iter().map(tell).collect()
-    }
-}
-
-/// Any such numbers form a set, unless they exceed the last rank.
-impl TryFrom<Vec<(u32, u32)>> for RankSet {
-    type Error = &'static str;
-
-    fn try_from(told: Vec<(u32, u32)>) -> Result<Self, Self::Error> {
-        let mut next = Some(0u32);
-        let range = |(skipped, more): (u32, u32)| {
-            let first = next?.checked_add(skipped)?;
-            let last = first.checked_add(more)?;
-            next = last.checked_add(2);
-            Some((first, last))
-        };
-        let ranges = told.into_iter().map(range).collect::<Option<_>>();
-        ranges.map(|ranges| RankSet { ranges }).ok_or("these ranges go beyond the last rank")
-    }
 }
 
 impl RankSet {
@@ -249,25 +220,6 @@ mod tests {
             let mut joined: RankSet = subset(left).collect();
             joined.insert_all(&subset(right).collect());
             assert_eq!(joined, subset(left | right).collect());
-        }
-    }
-
-    #[test]
-    fn a_set_is_told_in_small_numbers_and_comes_back() {
-        let told = |set: &RankSet| Vec::from(set.clone());
-        let scattered: RankSet = (5_000..10_000).map(|i| DaemonRank(2 * i)).collect();
-        assert_eq!(told(&scattered)[1..], vec![(0, 0); 4_999]);
-        let ends: RankSet = [0, u32::MAX - 2, u32::MAX].map(DaemonRank).into_iter().collect();
-        let touching_the_end: RankSet = [7, u32::MAX - 1, u32::MAX].map(DaemonRank).into_iter().collect();
-        for set in [RankSet::new(), scattered, ends, touching_the_end, RankSet::range(3, 9)] {
-            assert_eq!(RankSet::try_from(told(&set)), Ok(set));
-        }
-    }
-
-    #[test]
-    fn ranges_beyond_the_last_rank_are_refused() {
-        for bad in [&[(u32::MAX, 1)][..], &[(1, u32::MAX)], &[(0, u32::MAX), (0, 0)], &[(u32::MAX - 1, 0), (0, 0)]] {
-            assert!(RankSet::try_from(bad.to_vec()).is_err(), "{bad:?}");
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The addresses of this machine, read from the kernel over netlink.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
 use ferrite_rm::params::Networks;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket, socket_with};
 
-use crate::params;
+use crate::{attribute, params};
 
 const RTM_NEWADDR: u16 = 20;
 const RTM_GETADDR: u16 = 22;
@@ -42,9 +44,11 @@ pub(crate) fn chosen(found: Vec<(String, IpAddr)>, parameters: &[(String, String
 /// Returns the addresses of all interfaces that are up, with the names of these: first those that other machines may
 /// reach, then loopback. Link-local IPv6 addresses are left out: they need the name of the caller's interface.
 pub(crate) fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
-    let found = dump()?.into_iter().filter(|(_, address)| is_usable(address));
-    let named = found.map(|(index, address)| (name_of(index).unwrap_or_default(), address));
-    let mut found: Vec<(String, IpAddr)> = named.filter(|(name, _)| is_up(name)).collect();
+    let mut interfaces: BTreeMap<u32, Option<String>> = BTreeMap::new();
+    let mut known = |index| interfaces.entry(index).or_insert_with(|| name_if_up(index)).clone();
+    let usable = dump()?.into_iter().filter(|(_, address)| is_usable(address));
+    let mut found: Vec<(String, IpAddr)> =
+        usable.filter_map(|(index, address)| Some((known(index)?, address))).collect();
     // IPv4 first within each group: on many clusters IPv6 exists but is not routed.
     found.sort_by_key(|(_, a)| (a.is_loopback(), a.is_ipv6()));
     Ok(found)
@@ -57,11 +61,12 @@ fn is_usable(address: &IpAddr) -> bool {
     }
 }
 
-/// False only for an interface that is known to be down.
-fn is_up(name: &str) -> bool {
-    let flags = std::fs::read_to_string(format!("/sys/class/net/{name}/flags"));
-    let flags = flags.ok().and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok());
-    flags.is_none_or(|flags| flags & 1 == 1)
+/// Returns the name of an interface, empty when it is gone; `None` only for one that is known to be down.
+fn name_if_up(index: u32) -> Option<String> {
+    let name = name_of(index).unwrap_or_default();
+    let flags = attribute::read(&Path::new("/sys/class/net").join(&name).join("flags"));
+    let flags = flags.and_then(|text| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    flags.is_none_or(|flags| flags & 1 == 1).then_some(name)
 }
 
 /// `None` = the interface is gone.

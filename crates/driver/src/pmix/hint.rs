@@ -60,19 +60,16 @@ fn find(program: &str, wdir: &Path) -> Option<PathBuf> {
 
 fn look(path: PathBuf) -> Option<Seen> {
     let stamp = stamp(&path)?;
-    let mut head = Vec::new();
+    let mut head = Vec::with_capacity(LOOK_AT as usize);
     File::open(&path).ok()?.take(LOOK_AT).read_to_end(&mut head).ok()?;
-    let wants = head.starts_with(b"\x7fELF") && LIBRARIES.iter().any(|l| contains(&head, l));
+    let wants =
+        head.starts_with(b"\x7fELF") && LIBRARIES.iter().any(|name| memchr::memmem::find(&head, name).is_some());
     Some(Seen { path, stamp, wants })
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let file = std::fs::metadata(path).ok()?;
     Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
-}
-
-fn contains(text: &[u8], what: &[u8]) -> bool {
-    text.windows(what.len()).any(|w| w == what)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ferrite_types::{CpuSet, Device, DeviceKind, DeviceVendor};
 
 use super::list;
+use crate::attribute;
 
 /// The directories that are searched.
 pub(super) struct Places {
@@ -172,8 +173,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 fn text(file: &Path) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    attribute::read(file).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
