@@ -51,7 +51,7 @@ cargo xtask COMMAND
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
   bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
-              repair: of the tree (--runs N --write)
+              repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check)
   pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)

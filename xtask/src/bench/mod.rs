@@ -2,6 +2,7 @@
 //! same.
 
 mod agent;
+mod counts;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
 pub(crate) mod launch;
@@ -20,6 +21,7 @@ use crate::args::Args;
 pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 
 const USAGE: &str = "\
+cargo xtask bench counts [--write | --check] [--no-build]
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
@@ -30,6 +32,7 @@ cargo xtask bench slurm [--runs N] [--write] [--no-build]";
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
     match args.optional()?.as_deref() {
+        Some("counts") => counts::main(args),
         Some("launch") => launch::main(args),
         Some("dvm") => dvm::main(args),
         Some("elastic") => elastic::main(args),
