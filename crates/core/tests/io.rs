@@ -137,6 +137,17 @@ fn standard_input_reaches_its_rank_and_its_end_closes_it() {
     assert_eq!(dvm.stdin_reads, 2, "nothing is read after the end");
 }
 
+/// (spec L93)
+#[test]
+fn a_job_whose_reader_of_standard_input_does_not_exist_is_refused() {
+    let mut spec = job("cat", 2);
+    spec.stdin = StdinTarget::Rank(Rank(2));
+    let dvm = Cluster::with_job(2, &[], spec);
+    assert_eq!(dvm.exit_code(), 1);
+    assert!(dvm.notices.iter().any(|text| text.contains("(--stdin 2), but the job has 2 ranks")), "{:?}", dvm.notices);
+    assert_eq!(dvm.stdin_reads, 0);
+}
+
 #[test]
 fn the_slowest_of_all_readers_sets_the_pace() {
     let mut spec = job("cat", 4);

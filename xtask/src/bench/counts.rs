@@ -179,7 +179,8 @@ mod tests {
     #[test]
     fn an_increase_beyond_the_tolerance_is_a_fault_and_names_the_command() {
         let page = "| `prun -n 1 true` | 1000 | 200 |\n";
-        let count = |kilo_instructions, calls| [Count { command: "prun -n 1 true".to_owned(), kilo_instructions, calls }];
+        let count =
+            |kilo_instructions, calls| [Count { command: "prun -n 1 true".to_owned(), kilo_instructions, calls }];
         assert!(compare(&count(1_050, 210), page).is_ok());
         assert!(compare(&count(500, 100), page).is_ok());
         for (more, what) in [(count(1_051, 200), "instructions"), (count(1_000, 211), "system calls")] {

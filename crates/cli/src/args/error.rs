@@ -52,10 +52,12 @@ pub enum UsageError {
         place: Place,
     },
     /// The line names no program to run.
-    #[error("no program to run{place}")]
+    #[error("no program to run{place}{taken}")]
     MissingExecutable {
         /// In which application, when there are several.
         place: Place,
+        /// The value that may have been meant as the program.
+        taken: Taken,
     },
     /// A value that cannot be understood.
     #[error("{option}: {why}")]
@@ -109,6 +111,19 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(app) => write!(f, " in application {app} (they are separated by `:`)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The last option of a line without a program, and its value; prints nothing when there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken(pub Option<(String, String)>);
+
+impl std::fmt::Display for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Some((option, value)) => write!(f, ": {value:?} is the value of {option}"),
             None => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 
 use super::deprecated::Deprecated;
-use super::error::{Place, UsageError};
+use super::error::{Place, Taken, UsageError};
 use super::ompi::OmpiOption;
 use super::tool::{Program, Tool};
 use super::unbuilt;
@@ -73,6 +73,8 @@ pub(super) struct Walk<'a> {
     rest: &'a [String],
     /// Number of applications that have begun.
     apps: usize,
+    /// The last option of this application, and its value, if the value is an argument of its own.
+    last_value: Option<(String, String)>,
 }
 
 enum Step {
@@ -110,7 +112,7 @@ struct Written<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(tool: Tool, command: &'a mut Command, args: &'a [String]) -> Walk<'a> {
-        Walk { tool, command, rest: args, apps: 0 }
+        Walk { tool, command, rest: args, apps: 0, last_value: None }
     }
 
     /// Returns the first of these options in front of any program; `None` when there is none, or when the walk finds an
@@ -152,8 +154,10 @@ impl<'a> Walk<'a> {
     fn segment(&mut self) -> Result<Step, UsageError> {
         let mut segment = Segment::default();
         let mut once = Vec::new();
+        self.last_value = None;
         while let Some(token) = self.next_option() {
             let written = self.look_up(token)?;
+            self.last_value = None;
             match &written.known {
                 Known::Help => return Ok(Step::Help(self.topic(written.attached))),
                 Known::Version => return Ok(Step::Version),
@@ -198,7 +202,9 @@ impl<'a> Walk<'a> {
         };
         match (needed, missing && !several) {
             (true, _) if missing => {
-                return Err(UsageError::MissingExecutable { place: Place(several.then_some(self.apps)) });
+                let is_name = |(_, value): &(String, String)| argv.is_empty() && value.parse::<f64>().is_err();
+                let taken = Taken(self.last_value.take().filter(is_name));
+                return Err(UsageError::MissingExecutable { place: Place(several.then_some(self.apps)), taken });
             }
             (false, false) => return Err(self.superfluous(argv)),
             _ => {}
@@ -376,6 +382,7 @@ impl<'a> Walk<'a> {
             return Err(missing());
         }
         self.rest = rest;
+        self.last_value = Some((name.to_owned(), next.clone()));
         Ok(next.clone())
     }
 

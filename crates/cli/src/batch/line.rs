@@ -273,6 +273,7 @@ mod tests {
         assert_eq!(told("{\"argv\": [], \"np\": 1}"), "give one of argv and cmd");
         assert_eq!(told("{\"cmd\": \"a\", \"output\": \"x\", \"stderr\": \"y\"}"), LineError::Output.to_string());
         assert_eq!(told("-n 2"), "no program to run");
+        assert_eq!(told("-n hostname"), "no program to run: \"hostname\" is the value of -n");
         assert_eq!(told("--hots n0 ./a"), "unknown option --hots");
         assert_eq!(told("--batch x"), "--batch belongs to the prun command and not to a line");
         assert_eq!(told("--pid 1 ./a"), "an option that chooses the DVM belongs to the prun command and not to a line");

@@ -10,7 +10,7 @@ use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
     AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeId,
-    NodeRecord, NodeShare, PictureFormat, Rank, SlotCount,
+    NodeRecord, NodeShare, PictureFormat, Rank, SlotCount, StdinTarget,
 };
 use ferrite_wire::Stream;
 
@@ -91,8 +91,12 @@ impl Head {
 
     /// Takes over the job's map; its time limits count from here (spec L16).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
+        let unread = unread_stdin(&self.jobs.at(id).spec, &map);
         let job = self.jobs.at_mut(id);
         job.phase.set_map(map);
+        if let Some(text) = unread {
+            return self.fail_job(id, JobState::MapFailed, 1, text, cx);
+        }
         if let Some(limit) = job.spec.options.timeout {
             cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
         }
@@ -366,6 +370,18 @@ fn not_there(what: &str, name: &str, to: Option<RequestId>, cx: &mut Cx) {
     let text =
         format!("--display {what}={name}: no node of the DVM has that name; --display allocation shows the names.");
     to.into_iter().for_each(|request| cx.notice_to(request, text.clone()));
+}
+
+/// The reason why nobody would read the job's standard input: the rank that is to read it does not exist (spec L93).
+fn unread_stdin(spec: &JobSpec, map: &JobMap) -> Option<String> {
+    match spec.stdin {
+        StdinTarget::Rank(reader) if map.node_of(reader).is_none() => Some(format!(
+            "Rank {reader} is to read the standard input (--stdin {reader}), but the job has {} ranks, counted from 0.\n\
+             Name one of them, or all, or none.",
+            map.procs.len()
+        )),
+        StdinTarget::Rank(_) | StdinTarget::All | StdinTarget::None => None,
+    }
 }
 
 fn numbers(display: &Display) -> Numbers {
