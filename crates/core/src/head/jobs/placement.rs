@@ -40,7 +40,7 @@ impl Head {
         let (patient, session) = (job.wait_for_slots, job.session);
         // A job that was mapped before the change of size goes before queued jobs.
         let is_first = !job.missed.is_empty();
-        if patient && !is_first && self.jobs_before(session, None) > 0 {
+        if patient && !is_first && self.has_jobs_before(session, None) {
             return self.jobs.queue.push_back(id);
         }
         match self.placed(id, &spec) {

@@ -1,6 +1,7 @@
 //! The queue: jobs that wait for slots, first come first served. It is one list: a job waits for earlier jobs that
 //! may use the same nodes, and passes the others.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
@@ -101,23 +102,31 @@ impl Head {
         nodes.iter().filter(|node| node.daemon.is_some()).map(|node| node.id).collect()
     }
 
-    /// The number of queued jobs that a job of this session waits for: those before `before`, or all.
-    pub(super) fn jobs_before(&self, session: SessionId, before: Option<JobId>) -> usize {
-        if self.jobs.queue.waiting.is_empty() {
-            return 0;
-        }
-        let pool = self.may_run_on(session);
-        let competes = |id: &&JobId| {
-            let job = self.jobs.get(**id).filter(|job| job.is_healthy() && !self.sessions.is_paused(job.session));
-            job.is_some_and(|job| job.session == session || !self.may_run_on(job.session).is_disjoint(&pool))
+    /// The queued jobs that a job of this session waits for: those before `before`, or all.
+    fn competitors(&self, session: SessionId, before: Option<JobId>) -> impl Iterator<Item = JobId> + '_ {
+        // Most jobs are of one session, and need not compare their nodes.
+        let pool = OnceCell::new();
+        let competes = move |id: &JobId| {
+            let job = self.jobs.get(*id).filter(|job| job.is_healthy() && !self.sessions.is_paused(job.session));
+            job.is_some_and(|job| {
+                job.session == session || {
+                    let pool = pool.get_or_init(|| self.may_run_on(session));
+                    !self.may_run_on(job.session).is_disjoint(pool)
+                }
+            })
         };
-        self.jobs.queue.waiting.iter().take_while(|id| Some(**id) != before).filter(competes).count()
+        self.jobs.queue.waiting.iter().copied().take_while(move |id| Some(*id) != before).filter(competes)
+    }
+
+    /// True when a job of this session waits for queued jobs: for some before `before`, or for any.
+    pub(super) fn has_jobs_before(&self, session: SessionId, before: Option<JobId>) -> bool {
+        self.competitors(session, before).next().is_some()
     }
 
     /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
     pub(super) fn is_next(&self, job: &Job) -> bool {
         let waits = self.jobs.queue.contains(job.id) && job.is_healthy() && !self.sessions.is_paused(job.session);
-        waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
+        waits && !self.has_jobs_before(job.session, Some(job.id)) && {
             let pool = self.pool_of(job.session);
             let nodes = pool.as_deref().unwrap_or(self.pool.records());
             self.place_among(&self.spec_of(job), nodes, &self.jobs.occupancy).is_ok()
@@ -137,21 +146,33 @@ impl Head {
         if !self.is_changing() {
             self.refuse_hopeless(cx);
         }
+        // Sessions with a job that stays in the queue: their further jobs wait for it, however many there are.
+        let mut stuck = BTreeSet::new();
         for id in self.jobs.queue.ids() {
             let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy()) else {
                 self.jobs.queue.remove(id);
                 continue;
             };
-            let (spec, session) = (self.spec_of(job), job.session);
-            if self.sessions.is_paused(session) || self.jobs_before(session, Some(id)) > 0 {
+            let session = job.session;
+            if stuck.contains(&session) || self.sessions.is_paused(session) {
                 continue;
             }
+            if self.has_jobs_before(session, Some(id)) {
+                stuck.insert(session);
+                continue;
+            }
+            let spec = self.spec_of(job);
             match self.placed(id, &spec) {
                 Ok(map) => {
                     self.jobs.queue.remove(id);
                     self.take_map(id, map, cx);
                 }
-                Err(text) => self.refuse_if_idle(id, text, cx),
+                Err(text) => {
+                    self.refuse_if_idle(id, text, cx);
+                    if self.jobs.queue.contains(id) {
+                        stuck.insert(session);
+                    }
+                }
             }
         }
     }
@@ -195,7 +216,7 @@ impl Head {
         if self.is_changing() && self.is_next(job) {
             return self.held_for(&Hold::Map(BTreeSet::new()));
         }
-        let before = self.jobs_before(job.session, Some(job.id));
+        let before = self.competitors(job.session, Some(job.id)).count();
         let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
         let pool = self.may_run_on(job.session);
         let nodes = || pool.iter().map(|node| self.pool.record(*node));
