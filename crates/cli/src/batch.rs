@@ -1,7 +1,7 @@
 //! `prun --batch`: a list of jobs over one connection. `line` parses one job, `feed` cuts the input into lines,
 //! `outcome` makes the line about a finished job, and `list` is the loop. This module opens the files and checks them.
 
-mod feed;
+pub(crate) mod feed;
 pub mod line;
 mod list;
 mod outcome;

@@ -19,4 +19,5 @@ pub mod prted;
 pub mod prterun;
 pub mod prun;
 pub mod pterm;
+pub mod service;
 pub mod setup;

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use ferrite_driver::{HeadRun, Report, Serve, run_head};
 use ferrite_wire::dvm_contact::batch_job;
@@ -12,6 +13,7 @@ use crate::args::prte::{PrteParsed, PrteRun, parse};
 use crate::command::{self, REFUSED, as_text, print};
 use crate::frame;
 use crate::machine::{self, Surroundings};
+use crate::service::JsonService;
 use crate::setup::{self, DvmSetup};
 
 const NAME: &str = "prte";
@@ -52,6 +54,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
             ReportTo::File(path) => Report::File(around.cwd.join(PathBuf::from(path))),
         })
     };
+    let service = JsonService::new(&setup.params, around);
     run_head(HeadRun {
         tool: NAME.to_owned(),
         params: setup.params,
@@ -71,6 +74,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
             listen: run.listen,
             set_sid: run.set_sid,
             system_server: run.system_server,
+            service: Some(Rc::new(service)),
             batch: batch_job(|name| around.environment.get(name).cloned()),
             ..Serve::default()
         }),

@@ -15,6 +15,7 @@ pub(crate) mod relay;
 pub(crate) mod remote;
 mod requests;
 mod sealed;
+pub(crate) mod service;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,7 @@ use ferrite_wire::{Resize, Stream, TimeWarning};
 use crate::Inbox;
 use crate::output::credit;
 use client::Client;
+use service::{Interpreter, Opened};
 
 pub(crate) use contact::Published;
 pub(crate) use line::{Later, Lines};
@@ -59,6 +61,8 @@ pub(crate) struct Hub {
     /// Answered requests of relayed PMIx tools, which hear how their changes of the DVM's size end.
     later: RefCell<BTreeMap<RequestId, (Rc<Client>, u32)>>,
     clients: RefCell<Vec<Rc<Client>>>,
+    /// What speaks JSON lines with clients that begin so.
+    service: Option<Opened>,
 }
 
 /// The receiver of a reply.
@@ -71,13 +75,14 @@ enum Asker {
 
 impl Control {
     /// Makes the control side; no client can connect before [`listen`].
-    pub(crate) fn new(inbox: Inbox, dvm: &str) -> Control {
+    pub(crate) fn new(inbox: Inbox, dvm: &str, service: Option<Opened>) -> Control {
         let hub = Hub {
             inbox,
             next: Cell::new(RequestId::OWN.0 + 1),
             open: RefCell::default(),
             later: RefCell::default(),
             clients: RefCell::default(),
+            service,
         };
         Control { dvm: dvm.to_owned(), hub: Rc::new(hub) }
     }
@@ -91,7 +96,7 @@ impl Control {
         let nspace = job.nspace(&self.dvm);
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
-                client.send(DvmMessage::Accepted { id: *id, job, nspace }.encode_frame(), None);
+                client.send(DvmMessage::Accepted { id: *id, job, nspace }, None);
             }
             Some(Asker::Here(Answer::Submitter(submitter))) => submitter.accepted(nspace),
             Some(Asker::Here(Answer::Once(_))) | None => {}
@@ -102,7 +107,7 @@ impl Control {
     pub(crate) fn launched(&self, request: RequestId, result: Result<(), PmixStatus>) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) if client.is_tool() => {
-                client.send(DvmMessage::Launched { id: *id, result }.encode_frame(), None);
+                client.send(DvmMessage::Launched { id: *id, result }, None);
             }
             Some(Asker::Here(Answer::Submitter(submitter))) => submitter.launched(result),
             Some(Asker::Client(..) | Asker::Here(Answer::Once(_))) | None => {}
@@ -113,9 +118,9 @@ impl Control {
     pub(crate) fn ready_for_debug(&self, request: RequestId, text: String) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) if client.is_tool() => {
-                client.send(DvmMessage::ReadyForDebug { id: *id }.encode_frame(), None);
+                client.send(DvmMessage::ReadyForDebug { id: *id }, None);
             }
-            Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }.encode_frame(), None),
+            Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }, None),
             Some(Asker::Here(Answer::Submitter(submitter))) => submitter.ready_for_debug(),
             Some(Asker::Here(Answer::Once(_))) | None => {}
         }
@@ -142,7 +147,7 @@ impl Control {
                     self.hub.later.borrow_mut().insert(request, (client.clone(), id));
                 }
                 client.close_request(id);
-                client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
+                client.send_reply(DvmMessage::Reply { id, reply });
             }
             Some(Asker::Here(answer)) => answer.give(request, reply),
             None => {}
@@ -151,7 +156,7 @@ impl Control {
 
     pub(crate) fn notice(&self, request: RequestId, text: String) {
         match self.hub.open.borrow().get(&request) {
-            Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }.encode_frame(), None),
+            Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }, None),
             Some(Asker::Here(Answer::Submitter(submitter))) => submitter.notice(text),
             Some(Asker::Here(Answer::Once(_))) | None => {}
         }
@@ -165,7 +170,7 @@ impl Control {
         loop {
             let data = rest.split_to(rest.len().min(PICTURE_PIECE));
             let last = rest.is_empty();
-            client.send(DvmMessage::Picture { id, format, data, last }.encode_frame(), None);
+            client.send(DvmMessage::Picture { id, format, data, last }, None);
             if last {
                 return;
             }
@@ -189,7 +194,7 @@ impl Control {
     pub(crate) fn read_file(&self, request: RequestId, entry: u32, offset: u64, length: u32) -> bool {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
-                client.send(DvmMessage::ReadFile { id: *id, entry, offset, length }.encode_frame(), None);
+                client.send(DvmMessage::ReadFile { id: *id, entry, offset, length }, None);
                 true
             }
             Some(Asker::Here(_)) => false,
@@ -202,8 +207,7 @@ impl Control {
     pub(crate) fn output(&self, request: RequestId, stream: Stream, data: Bytes, account: Option<Account>) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
-                let frame = DvmMessage::Output { id: *id, stream, data }.encode_frame();
-                client.send(frame, account);
+                client.send(DvmMessage::Output { id: *id, stream, data }, account);
             }
             Some(Asker::Here(Answer::Submitter(submitter))) => {
                 let inbox = self.hub.inbox.clone();
@@ -235,6 +239,11 @@ impl Control {
 }
 
 impl Hub {
+    /// Makes what speaks JSON lines with a new client; `None` = this DVM has no service.
+    fn interpreter(&self) -> Option<Box<dyn Interpreter>> {
+        self.service.as_ref().map(Opened::interpreter)
+    }
+
     fn new_request(&self, asker: Asker) -> RequestId {
         let request = RequestId(self.next.replace(self.next.get() + 1));
         self.open.borrow_mut().insert(request, asker);
@@ -249,7 +258,7 @@ impl Hub {
     fn tell_later(&self, request: RequestId, message: impl FnOnce(u32) -> DvmMessage) -> bool {
         let later = self.later.borrow();
         let Some((client, id)) = later.get(&request) else { return false };
-        client.send(message(*id).encode_frame(), None);
+        client.send(message(*id), None);
         true
     }
 

@@ -20,6 +20,7 @@ use tokio::task::{JoinHandle, LocalSet};
 
 use crate::children::Processes;
 use crate::control::relay::{Relays, SocketOwner};
+use crate::control::service::Opened;
 use crate::control::{self, Control, Published};
 use crate::detach::Detach;
 use crate::extension::Extensions;
@@ -215,7 +216,11 @@ impl Engine {
         let processes = Processes::new(inbox.clone(), &setup.session_dir, memory, &setup.params);
         let processes = processes.map_err(failed("cannot look after processes"))?;
         let launcher_watch = setup.watch_signals(&inbox).map_err(failed("cannot watch signals"))?;
-        let control = setup.serving().map(|_| Control::new(inbox.clone(), &setup.dvm));
+        let control = setup.serving().map(|serving| {
+            let service = serving.serve.service.clone();
+            let service = service.map(|service| Opened::new(service, &setup.dvm, setup.began));
+            Control::new(inbox.clone(), &setup.dvm, service)
+        });
         let requests = control.as_ref().map(Control::requests);
         let host = pmix::Host {
             dvm: &setup.dvm,

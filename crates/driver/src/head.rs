@@ -10,6 +10,7 @@ use ferrite_types::{DaemonRank, EnvOp, PictureFormat, Signal, Topology};
 use ferrite_wire::Served;
 use ferrite_wire::control::Submission;
 
+use crate::control::service::Service;
 use crate::detach::{self, Detach};
 use crate::engine::{self, Role, Serving, Setup};
 use crate::guard::{self, Guarded};
@@ -79,6 +80,8 @@ pub struct Serve {
     pub listen: Option<Listen>,
     /// Id of the surrounding batch job.
     pub batch: Option<String>,
+    /// What speaks JSON lines with clients; `None` = all clients speak in frames.
+    pub service: Option<Rc<dyn Service>>,
 }
 
 /// A TCP port of this host.

@@ -39,6 +39,7 @@ mod topology;
 
 use ferrite_core::Input;
 
+pub use control::service::{Interpreter, Said, Service};
 pub use daemon::{DaemonRun, run_daemon};
 pub use files::write_report;
 pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};

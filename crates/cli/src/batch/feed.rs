@@ -3,11 +3,16 @@
 /// The longest line (bytes); a longer one means that this is not a list of jobs.
 const LONGEST: usize = 1 << 20;
 
+pub(crate) const TOO_LONG: &str = "the line is longer than a line may be";
+
 /// The bytes that were read and not taken as lines yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Feed {
+    longest: usize,
     buffer: Vec<u8>,
     taken: usize,
+    /// Bytes behind the taken ones in which no line ends.
+    searched: usize,
     ended: bool,
     /// True inside of a line that is too long; its rest is dropped.
     skipping: bool,
@@ -18,7 +23,18 @@ pub(crate) struct Feed {
 /// A line, or the reason why it cannot be read.
 pub(crate) type Line = Result<String, &'static str>;
 
+impl Default for Feed {
+    fn default() -> Feed {
+        Feed::with_longest(LONGEST)
+    }
+}
+
 impl Feed {
+    /// Starts empty; no line is longer than this (bytes).
+    pub(crate) fn with_longest(longest: usize) -> Feed {
+        Feed { longest, buffer: Vec::new(), taken: 0, searched: 0, ended: false, skipping: false, number: 0 }
+    }
+
     /// Adds bytes that were read; none = the end of the input.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.ended |= bytes.is_empty();
@@ -36,14 +52,20 @@ impl Feed {
     pub(crate) fn next_line(&mut self) -> Option<(u64, Line)> {
         loop {
             let rest = &self.buffer[self.taken..];
-            let (line, used) = match rest.iter().position(|byte| *byte == b'\n') {
+            let end = rest[self.searched..].iter().position(|byte| *byte == b'\n').map(|at| self.searched + at);
+            self.searched = if end.is_some() { 0 } else { rest.len() };
+            let (line, used) = match end {
                 Some(at) => (&rest[..at], at + 1),
-                None if self.ended && !rest.is_empty() => (rest, rest.len()),
-                None if rest.len() > LONGEST => {
+                None if self.ended && !rest.is_empty() => {
+                    self.searched = 0;
+                    (rest, rest.len())
+                }
+                None if rest.len() > self.longest => {
                     self.taken = self.buffer.len();
+                    self.searched = 0;
                     if !std::mem::replace(&mut self.skipping, true) {
                         self.number += 1;
-                        return Some((self.number, Err("the line is longer than a megabyte")));
+                        return Some((self.number, Err(TOO_LONG)));
                     }
                     return None;
                 }
@@ -99,6 +121,6 @@ mod tests {
         assert!(feed.buffer.len() < 2 * LONGEST);
         feed.push(b"x\nc\n");
         lines.extend(all(&mut feed));
-        assert_eq!(lines, [(3, Err("the line is longer than a megabyte")), (4, Ok("c".to_owned()))]);
+        assert_eq!(lines, [(3, Err(TOO_LONG)), (4, Ok("c".to_owned()))]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError};
@@ -41,6 +41,9 @@ pub enum LineError {
     /// `output` together with `stdout` or `stderr`, which it stands for.
     #[error("output stands for stdout and stderr: give it, or them")]
     Output,
+    /// A word among the options that belongs to none.
+    #[error("options: there is a word that belongs to no option; the program goes into argv")]
+    Options,
     /// An option of the command, not of one job.
     #[error("{0} belongs to the prun command and not to a line")]
     Outer(&'static str),
@@ -61,17 +64,33 @@ struct Described {
     #[serde(default)]
     env: BTreeMap<String, String>,
     cwd: Option<String>,
+    #[serde(default)]
+    options: Vec<String>,
     stdout: Option<String>,
     stderr: Option<String>,
     output: Option<String>,
     retries: Option<u32>,
 }
 
-#[derive(Deserialize)]
+/// The name that a user gives something in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a text or a number")]
-enum Id {
+pub(crate) enum Id {
     Text(String),
     Number(i64),
+}
+
+/// A job as the fields of a JSON object describe it.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    pub(crate) argv: Option<Vec<String>>,
+    pub(crate) cmd: Option<String>,
+    pub(crate) np: Option<u32>,
+    pub(crate) host: Option<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) cwd: Option<String>,
+    /// Further options of `prun`.
+    pub(crate) options: Vec<String>,
 }
 
 /// Reads lines. It keeps the definitions of options: making them costs more than reading a line.
@@ -105,30 +124,44 @@ impl LineParser {
 
     fn described(&mut self, line: &str) -> Result<BatchLine, LineError> {
         let job: Described = serde_json::from_str(line).map_err(|e| LineError::Json(e.to_string()))?;
-        let argv = match (job.argv, job.cmd) {
-            (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
-            (None, Some(cmd)) => vec!["/bin/sh".to_owned(), "-c".to_owned(), cmd],
-            _ => return Err(LineError::Program),
-        };
         let (stdout, stderr) = match (job.output, job.stdout, job.stderr) {
             (None, stdout, stderr) => (stdout, stderr),
             (Some(both), None, None) => (Some(both.clone()), Some(both)),
             _ => return Err(LineError::Output),
         };
-        let mut words: Vec<String> = Vec::new();
-        words.extend(job.np.map(|n| format!("-n={n}")));
-        words.extend(job.host.map(|host| format!("--host={host}")));
-        words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
-        words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
-        // In an array `:` is an argument like any other; on a line it separates applications.
-        words.push("program".to_owned());
-        let mut run = self.run(&words)?;
-        run.spec.apps.iter_mut().for_each(|app| app.argv.clone_from(&argv));
+        let Described { argv, cmd, np, host, env, cwd, options, .. } = job;
+        let run = self.run_of(Fields { argv, cmd, np, host, env, cwd, options })?;
         let id = job.id.map(|id| match id {
             Id::Text(text) => text,
             Id::Number(number) => number.to_string(),
         });
         Ok(BatchLine { id, run, stdout, stderr, retries: job.retries })
+    }
+
+    /// Returns the job that fields describe.
+    ///
+    /// # Errors
+    /// The first fault of them.
+    pub(crate) fn run_of(&mut self, job: Fields) -> Result<Run, LineError> {
+        const PROGRAM: &str = "program";
+        let argv = match (job.argv, job.cmd) {
+            (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
+            (None, Some(cmd)) => vec!["/bin/sh".to_owned(), "-c".to_owned(), cmd],
+            _ => return Err(LineError::Program),
+        };
+        let mut words = job.options;
+        words.extend(job.np.map(|n| format!("-n={n}")));
+        words.extend(job.host.map(|host| format!("--host={host}")));
+        words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
+        words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
+        // In an array `:` is an argument like any other; on a line it separates applications.
+        words.push(PROGRAM.to_owned());
+        let mut run = self.run(&words)?;
+        match &mut run.spec.apps[..] {
+            [app] if app.argv == [PROGRAM] => app.argv = argv,
+            _ => return Err(LineError::Options),
+        }
+        Ok(run)
     }
 
     fn run(&mut self, words: &[String]) -> Result<Run, LineError> {
@@ -262,6 +295,9 @@ mod tests {
         assert_eq!((job.id.as_deref(), job.retries), (Some("7"), Some(3)));
         assert_eq!((job.stdout.as_deref(), job.stderr.as_deref()), (Some("log"), Some("log")));
         assert_eq!(argv(r#"{"cmd": "a | b"}"#), ["/bin/sh", "-c", "a | b"]);
+        let more =
+            parse(r#"{"argv": ["a"], "options": ["--output", "tag", "--alloc-id", "a1"]}"#).unwrap().unwrap().run;
+        assert_eq!((more.spec.output.tag, more.session), (true, SessionChoice::Alloc("a1".into())));
     }
 
     #[test]
@@ -272,6 +308,10 @@ mod tests {
         assert_eq!(told("{\"np\": 1}"), "give one of argv and cmd");
         assert_eq!(told("{\"argv\": [], \"np\": 1}"), "give one of argv and cmd");
         assert_eq!(told("{\"cmd\": \"a\", \"output\": \"x\", \"stderr\": \"y\"}"), LineError::Output.to_string());
+        for options in [r#"["a"]"#, r#"["-x", "A", "b"]"#, r#"["a", ":", "-n", "2"]"#] {
+            let line = format!("{{\"argv\": [\"a\"], \"options\": {options}}}");
+            assert_eq!(told(&line), LineError::Options.to_string(), "{line}");
+        }
         assert_eq!(told("-n 2"), "no program to run");
         assert_eq!(told("-n hostname"), "no program to run: \"hostname\" is the value of -n");
         assert_eq!(told("--hots n0 ./a"), "unknown option --hots");

@@ -9,7 +9,7 @@ use super::options::GrowOptions;
 use crate::args::{GrowAsk, UsageError};
 use crate::setup::grow_request;
 
-pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
+pub(crate) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
     let terms = terms(&options)?;
     let GrowOptions { host, hostfile, activate, nodes, queue, rm_job, alloc_id, req_id, wait, .. } = options;
     let mut ask = GrowAsk::default();

@@ -19,6 +19,13 @@ pub(crate) const SCHEMA: u32 = 1;
 struct Document<'a, T> {
     schema: u32,
     kind: &'static str,
+    #[serde(flatten)]
+    about: About<'a, T>,
+}
+
+/// An answer about a moment, with its content.
+#[derive(Serialize)]
+pub(crate) struct About<'a, T> {
     dvm: &'a str,
     asked_at: String,
     uptime_s: f64,
@@ -26,16 +33,16 @@ struct Document<'a, T> {
     body: T,
 }
 
+impl<'a, T> About<'a, T> {
+    /// Dates an answer.
+    pub(crate) fn of(moment: &'a Moment, body: T) -> About<'a, T> {
+        About { dvm: &moment.dvm, asked_at: iso(moment.asked), uptime_s: seconds(moment.dvm_us), body }
+    }
+}
+
 /// Returns an answer as text.
 pub(crate) fn document(kind: &'static str, moment: &Moment, body: impl Serialize) -> String {
-    let document = Document {
-        schema: SCHEMA,
-        kind,
-        dvm: &moment.dvm,
-        asked_at: iso(moment.asked),
-        uptime_s: seconds(moment.dvm_us),
-        body,
-    };
+    let document = Document { schema: SCHEMA, kind, about: About::of(moment, body) };
     written(serde_json::to_string_pretty(&document))
 }
 
@@ -206,7 +213,7 @@ pub(crate) struct Jobs {
 }
 
 /// A job, as the list of jobs shows it.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Job {
     job: u32,
     name: String,
@@ -274,7 +281,20 @@ pub(crate) struct Detail {
     bookmark: Option<String>,
     counts: Counts,
     states: Vec<StateTime>,
+    #[serde(flatten)]
+    processes: ProcessList,
+}
+
+/// The processes of a job that is not over.
+#[derive(Serialize)]
+pub(crate) struct ProcessList {
     process_list: Vec<Process>,
+}
+
+impl ProcessList {
+    pub(crate) fn of(processes: &[ProcStatus]) -> ProcessList {
+        ProcessList { process_list: processes.iter().map(Process::of).collect() }
+    }
 }
 
 impl Detail {
@@ -299,7 +319,7 @@ impl Detail {
             bookmark: text(&record.bookmark),
             counts: Counts::of(record),
             states: detail.states.iter().map(at).collect(),
-            process_list: detail.procs.iter().map(Process::of).collect(),
+            processes: ProcessList::of(&detail.procs),
         }
     }
 }

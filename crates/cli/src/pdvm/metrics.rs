@@ -19,8 +19,13 @@ pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
 }
 
 fn to_json(metrics: &Metrics, moment: &Moment) -> String {
+    json::document("metrics", moment, body(metrics))
+}
+
+/// Returns the counters for JSON.
+pub(crate) fn body(metrics: &Metrics) -> json::Metrics {
     let status = &metrics.status;
-    let body = json::Metrics {
+    json::Metrics {
         jobs_submitted: metrics.jobs_submitted,
         jobs_started: metrics.jobs_started,
         jobs_ended: status.jobs_ended,
@@ -40,8 +45,7 @@ fn to_json(metrics: &Metrics, moment: &Moment) -> String {
         campaigns_open: status.campaigns.len() as u64,
         jobs_held: status.jobs_held,
         launch: launch(&metrics.launch),
-    };
-    json::document("metrics", moment, body)
+    }
 }
 
 fn launch(histogram: &Histogram) -> Launch {

@@ -99,7 +99,19 @@ fn request_of(resize: &Resize) -> String {
 }
 
 fn to_json(change: CampaignKind, how_far: &HowFar, resize: &Resize, moment: &Moment) -> String {
-    let body = json::Resized {
+    json::document("resized", moment, resized(change, how_far, resize))
+}
+
+/// Returns the answer to a request for JSON.
+///
+/// # Errors
+/// It was refused, or has failed.
+pub(crate) fn body(change: CampaignKind, resize: &Resize, reserves: bool) -> Result<json::Resized, Failure> {
+    Ok(resized(change, &how_far(resize, reserves)?, resize))
+}
+
+fn resized(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> json::Resized {
+    json::Resized {
         change: json::change(change),
         outcome: match how_far {
             HowFar::Unchanged => "unchanged",
@@ -112,8 +124,7 @@ fn to_json(change: CampaignKind, how_far: &HowFar, resize: &Resize, moment: &Mom
         allocation: resize.alloc_id.clone().filter(|_| *how_far != HowFar::Unchanged),
         request: resize.req_id.clone(),
         nodes: resize.nodes.clone(),
-    };
-    json::document("resized", moment, body)
+    }
 }
 
 #[cfg(test)]

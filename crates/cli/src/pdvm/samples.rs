@@ -16,7 +16,7 @@ use super::moment::Moment;
 
 const NOW_US: u64 = 125_250_000;
 
-pub(super) fn moment() -> Moment {
+pub(crate) fn moment() -> Moment {
     Moment {
         dvm: "prte-n0-4711".to_owned(),
         dvm_us: NOW_US,
@@ -25,7 +25,7 @@ pub(super) fn moment() -> Moment {
     }
 }
 
-pub(super) fn status() -> DvmStatus {
+pub(crate) fn status() -> DvmStatus {
     DvmStatus {
         dvm: moment().dvm,
         version: "0.1.0".to_owned(),
@@ -47,7 +47,7 @@ pub(super) fn status() -> DvmStatus {
 }
 
 /// The DVM grows by two nodes, and loses one after that.
-pub(super) fn changing() -> DvmStatus {
+pub(crate) fn changing() -> DvmStatus {
     let grow = CampaignStatus {
         campaign: CampaignId(3),
         kind: CampaignKind::Grow,
@@ -73,7 +73,7 @@ pub(super) fn changing() -> DvmStatus {
 }
 
 /// A job that waits for these changes.
-pub(super) fn held() -> JobStatus {
+pub(crate) fn held() -> JobStatus {
     JobStatus {
         job: JobId(43),
         state: JobState::WaitingForDaemons,
@@ -83,7 +83,7 @@ pub(super) fn held() -> JobStatus {
 }
 
 /// The answer to a request to grow.
-pub(super) fn resize() -> Resize {
+pub(crate) fn resize() -> Resize {
     Resize {
         alloc_id: Some("a2".into()),
         req_id: Some("weekend".into()),
@@ -93,7 +93,7 @@ pub(super) fn resize() -> Resize {
     }
 }
 
-pub(super) fn nodes() -> Vec<NodeStatus> {
+pub(crate) fn nodes() -> Vec<NodeStatus> {
     let node = |name: &str, daemon: Option<u32>, state: &str, slots_in_use| NodeStatus {
         name: name.to_owned(),
         daemon: daemon.map(DaemonRank),
@@ -113,7 +113,7 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
 }
 
 /// A session with every field set, and one without.
-pub(super) fn sessions() -> Vec<SessionStatus> {
+pub(crate) fn sessions() -> Vec<SessionStatus> {
     let full = SessionStatus {
         session: SessionId(2),
         alloc_id: "a2".into(),
@@ -170,7 +170,7 @@ fn running_line() -> JobStatus {
     }
 }
 
-pub(super) fn jobs() -> Vec<JobStatus> {
+pub(crate) fn jobs() -> Vec<JobStatus> {
     vec![failed().status, running_line(), queued().status]
 }
 
@@ -205,7 +205,7 @@ fn record() -> JobRecord {
     }
 }
 
-pub(super) fn detail() -> JobDetail {
+pub(crate) fn detail() -> JobDetail {
     let process = |rank, node: &str, pid, state| ProcStatus {
         rank: Rank(rank),
         app: 0,
@@ -240,7 +240,7 @@ pub(super) fn detail() -> JobDetail {
     }
 }
 
-pub(super) fn failed() -> JobDetail {
+pub(crate) fn failed() -> JobDetail {
     JobDetail {
         status: JobStatus {
             job: JobId(40),
@@ -278,7 +278,7 @@ pub(super) fn failed() -> JobDetail {
     }
 }
 
-pub(super) fn queued() -> JobDetail {
+pub(crate) fn queued() -> JobDetail {
     JobDetail {
         status: JobStatus {
             job: JobId(42),
@@ -303,7 +303,7 @@ pub(super) fn queued() -> JobDetail {
     }
 }
 
-pub(super) fn events() -> Vec<Event> {
+pub(crate) fn events() -> Vec<Event> {
     vec![
         Event { at_us: 250, what: EventKind::Job { job: JobId::DAEMONS, state: JobState::VmReady } },
         Event { at_us: 120_000_000, what: EventKind::Job { job: JobId(41), state: JobState::Init } },
@@ -322,7 +322,7 @@ pub(super) fn events() -> Vec<Event> {
     ]
 }
 
-pub(super) fn metrics() -> Metrics {
+pub(crate) fn metrics() -> Metrics {
     Metrics {
         status: status(),
         jobs_submitted: 42,

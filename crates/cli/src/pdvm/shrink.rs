@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::options::ShrinkOptions;
 use crate::args::{UsageError, refused_hosts};
 
-pub(super) fn request(options: ShrinkOptions) -> Result<ResizeRequest, Failure> {
+pub(crate) fn request(options: ShrinkOptions) -> Result<ResizeRequest, Failure> {
     let ShrinkOptions { host, nodes, alloc_id, req_id, push: _, wait } = options;
     if host.is_empty() && nodes.is_none() && alloc_id.is_none() {
         return Err(Failure::Usage(UsageError::Conflict {

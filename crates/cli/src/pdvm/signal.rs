@@ -48,7 +48,7 @@ const NAMES: &[(&str, Named)] = &[
 const LAST: i32 = 64;
 
 /// Parses a signal: a name with or without `SIG`, in any case, or a number.
-pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
+pub(crate) fn parse_signal(text: &str) -> Result<Signal, String> {
     let upper = text.to_ascii_uppercase();
     let bare = upper.strip_prefix("SIG").unwrap_or(&upper);
     let named = NAMES.iter().find(|(name, _)| *name == bare).map(|(_, signal)| signal.as_raw());

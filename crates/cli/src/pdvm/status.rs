@@ -29,8 +29,12 @@ fn waiting(jobs: &[JobStatus]) -> Vec<&JobStatus> {
 }
 
 fn to_json(status: &DvmStatus, jobs: &[JobStatus], moment: &Moment) -> String {
-    let waiting = waiting(jobs).into_iter().map(Waiting::of).collect();
-    json::document("status", moment, json::Status::of(status, waiting))
+    json::document("status", moment, body(status, jobs))
+}
+
+/// Returns the status for JSON.
+pub(crate) fn body(status: &DvmStatus, jobs: &[JobStatus]) -> json::Status {
+    json::Status::of(status, waiting(jobs).into_iter().map(Waiting::of).collect())
 }
 
 fn render(status: &DvmStatus, jobs: &[JobStatus]) -> String {

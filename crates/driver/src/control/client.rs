@@ -12,10 +12,11 @@ use ferrite_core::{Account, HeadInput, Input, RequestId};
 use ferrite_wire::control::{
     ClientMessage, DvmMessage, Event, GREETING_LEN, MAX_CONTROL_FRAME, Reply, Request, check_greeting, greeting,
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 
 use super::ahead::Ahead;
+use super::service::{self, Interpreter, Said};
 use super::{Asker, Hub};
 use crate::output::credit;
 
@@ -54,6 +55,11 @@ pub(super) struct Client {
     asked: RefCell<Vec<RequestId>>,
     events_lost: Cell<u64>,
     closed: Cell<bool>,
+    /// What speaks JSON lines with this client; `None` = it speaks in frames.
+    interpreter: RefCell<Option<Box<dyn Interpreter>>>,
+    /// What the interpreter has to say to the DVM: messages that follow from what the client was told.
+    wishes: RefCell<VecDeque<ClientMessage>>,
+    wished: Notify,
     /// True for a client beyond the limit: it is told that the DVM serves no more clients.
     surplus: bool,
 }
@@ -66,7 +72,7 @@ struct Waiting {
 
 /// Why a connection ended, for the log.
 #[derive(Debug, thiserror::Error)]
-enum Ended {
+pub(super) enum Ended {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
@@ -117,7 +123,19 @@ async fn converse(
     client: &Rc<Client>,
     hub: &Hub,
 ) -> Option<Ended> {
-    // The greeting goes first, so that a client of another version learns this version from it.
+    let mut reader = BufReader::with_capacity(64 * 1024, reader);
+    let speaks_json = match first_byte(&mut reader).await {
+        Ok(first) => first == Some(service::FIRST_BYTE),
+        Err(cause) => return Some(cause),
+    };
+    if speaks_json && let Some(interpreter) = hub.interpreter() {
+        client.interpreter.replace(Some(interpreter));
+        return tokio::select! {
+            ended = service::read_lines(reader, client, hub) => ended.err(),
+            ended = write_to(writer, client, hub) => ended.err().map(Ended::Io),
+        };
+    }
+    // A client of another version learns this version from the greeting, before its own is judged.
     if let Err(error) = writer.write_all(&greeting()).await {
         return Some(error.into());
     }
@@ -127,16 +145,19 @@ async fn converse(
     }
 }
 
-async fn read_from(reader: impl AsyncRead + Unpin, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
-    let mut reader = BufReader::with_capacity(64 * 1024, reader);
+/// Waits for the first byte of a client, which stays in the reader; `None` = the client has left.
+async fn first_byte(reader: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<u8>, Ended> {
+    let heard = tokio::time::timeout(GREETING_LIMIT, reader.fill_buf()).await;
+    Ok(heard.map_err(|_| Ended::Silent)??.first().copied())
+}
+
+async fn read_from(mut reader: impl AsyncBufRead + Unpin, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
     let mut theirs = [0; GREETING_LEN];
     let greeted = tokio::time::timeout(GREETING_LIMIT, reader.read_exact(&mut theirs)).await;
     greeted.map_err(|_| Ended::Silent)??;
     check_greeting(&theirs)?;
     loop {
-        while client.replies.get() > MOST_REPLIES {
-            client.drained.notified().await;
-        }
+        client.has_room().await;
         let length = match reader.read_u32_le().await {
             Ok(length) => length as usize,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
@@ -154,7 +175,7 @@ async fn read_from(reader: impl AsyncRead + Unpin, client: &Rc<Client>, hub: &Hu
     }
 }
 
-fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
+pub(super) fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
     // A message about a request whose reply was just sent crossed that reply on its way.
     let known = |id: u32| client.requests.borrow().get(&id).copied();
     match message {
@@ -201,7 +222,7 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
     };
     if let Some(text) = refusal {
         let reply = Reply::Refused(text.to_owned());
-        client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
+        client.send_reply(DvmMessage::Reply { id, reply });
         return Ok(());
     }
     let number = hub.new_request(Asker::Client(client.clone(), id));
@@ -243,14 +264,68 @@ impl Client {
         Client { surplus, ..Client::default() }
     }
 
-    /// Queues a frame for the client; its bytes count on this account until they are written.
-    pub(super) fn send(&self, frame: Bytes, account: Option<Account>) {
-        self.enqueue(Waiting { frame, account, reply: false });
+    /// Queues a message for the client; its bytes count on this account until they are written.
+    pub(super) fn send(&self, message: DvmMessage, account: Option<Account>) {
+        let frame = self.render(message);
+        if !frame.is_empty() || account.is_some() {
+            self.enqueue(Waiting { frame, account, reply: false });
+        }
     }
 
-    pub(super) fn send_reply(&self, frame: Bytes) {
-        self.replies.set(self.replies.get() + frame.len());
-        self.enqueue(Waiting { frame, account: None, reply: true });
+    /// Queues a message that counts as a reply: while many of them wait, the client is not listened to.
+    pub(super) fn send_reply(&self, message: DvmMessage) {
+        let frame = self.render(message);
+        self.enqueue_reply(frame);
+    }
+
+    fn enqueue_reply(&self, frame: Bytes) {
+        if !frame.is_empty() {
+            self.replies.set(self.replies.get() + frame.len());
+            self.enqueue(Waiting { frame, account: None, reply: true });
+        }
+    }
+
+    /// Waits while too many replies wait for the client.
+    pub(super) async fn has_room(&self) {
+        while self.replies.get() > MOST_REPLIES {
+            self.drained.notified().await;
+        }
+    }
+
+    /// The bytes of a message in the language of this client; none when it need not be told.
+    fn render(&self, message: DvmMessage) -> Bytes {
+        let mut interpreter = self.interpreter.borrow_mut();
+        let Some(interpreter) = interpreter.as_mut() else { return message.encode_frame() };
+        let Said { lines, messages } = interpreter.tell(message, service::now());
+        if !messages.is_empty() {
+            self.wishes.borrow_mut().extend(messages);
+            self.wished.notify_one();
+        }
+        lines.into()
+    }
+
+    /// Takes what the interpreter has to say to the DVM.
+    pub(super) fn take_wishes(&self) -> VecDeque<ClientMessage> {
+        self.wishes.take()
+    }
+
+    /// Waits until the interpreter has something to say.
+    pub(super) async fn wished(&self) {
+        self.wished.notified().await;
+    }
+
+    /// Passes bytes of the client to its interpreter.
+    pub(super) fn hear(&self, bytes: &[u8]) {
+        if let Some(interpreter) = self.interpreter.borrow_mut().as_mut() {
+            interpreter.hear(bytes);
+        }
+    }
+
+    /// Has the interpreter read the next line. Returns what it has to say to the DVM; `None` = no whole line is left.
+    pub(super) fn next_line(&self) -> Option<Vec<ClientMessage>> {
+        let Said { lines, messages } = self.interpreter.borrow_mut().as_mut()?.next(service::now())?;
+        self.enqueue_reply(lines.into());
+        Some(messages)
     }
 
     /// Returns the request number under which the client follows events.
@@ -269,24 +344,33 @@ impl Client {
     }
 
     /// Queues an event, unless too much waits already. The number of omitted events precedes the next event that is
-    /// sent.
+    /// sent. An interpreter hears of all events, because replies of its own depend on them.
     pub(super) fn send_event(&self, id: u32, event: &Event) {
-        if self.queued.get() > MOST_BEFORE_EVENTS {
+        let is_full = self.queued.get() > MOST_BEFORE_EVENTS;
+        if is_full && self.interpreter.borrow().is_none() {
+            self.events_lost.set(self.events_lost.get() + 1);
+            return;
+        }
+        let frame = self.render(DvmMessage::Event { id, event: event.clone() });
+        if frame.is_empty() {
+            return;
+        }
+        if is_full {
             self.events_lost.set(self.events_lost.get() + 1);
             return;
         }
         let count = self.events_lost.take();
         if count > 0 {
-            self.send(DvmMessage::EventsLost { id, count }.encode_frame(), None);
+            self.send(DvmMessage::EventsLost { id, count }, None);
         }
-        self.send(DvmMessage::Event { id, event: event.clone() }.encode_frame(), None);
+        self.enqueue(Waiting { frame, account: None, reply: false });
     }
 
     /// Notes that the machine wants a piece of input of at most `limit` bytes; returns the piece if it is present.
     pub(super) fn want_input(&self, id: u32, limit: u32) -> Option<Bytes> {
         let (piece, more) = self.input.borrow_mut().entry(id).or_default().want();
         for _ in 0..more {
-            self.send(DvmMessage::ReadStdin { id, limit }.encode_frame(), None);
+            self.send(DvmMessage::ReadStdin { id, limit }, None);
         }
         piece
     }

@@ -51,7 +51,7 @@ pub(super) type Waiting = Rc<RefCell<BTreeMap<RelayId, Came>>>;
 /// A waiting client.
 pub(super) enum Came {
     /// A client of the control socket, with the first bytes that it has sent.
-    Client { first: [u8; GREETING_LEN], stream: UnixStream, place: Place },
+    Client { first: Vec<u8>, stream: UnixStream, place: Place },
     /// The line of a PMIx tool.
     Tool(DuplexStream),
 }
@@ -237,9 +237,9 @@ async fn accept(listener: UnixListener, lines: Lines) {
 
 /// Waits for the first bytes: a caller that only checks for a listener sends none, and the head need not hear of it.
 async fn hear(mut stream: UnixStream, place: Place) -> Option<Came> {
-    let mut first = [0; GREETING_LEN];
-    let heard = tokio::time::timeout(FIRST_WORD_LIMIT, stream.read_exact(&mut first)).await;
-    matches!(heard, Ok(Ok(_))).then_some(Came::Client { first, stream, place })
+    let mut first = Vec::with_capacity(GREETING_LEN);
+    let heard = tokio::time::timeout(FIRST_WORD_LIMIT, stream.read_buf(&mut first)).await;
+    matches!(heard, Ok(Ok(1..))).then_some(Came::Client { first, stream, place })
 }
 
 /// Reads once for each request of the machine, until the end.

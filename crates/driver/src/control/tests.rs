@@ -28,7 +28,7 @@ impl Door {
     fn new() -> Door {
         let base = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
-        let control = Control::new(inbox, "prte-here-1");
+        let control = Control::new(inbox, "prte-here-1", None);
         let socket = listen(&control, &SessionDir::planned(base.path(), "prte", 1)).unwrap();
         Door { _base: base, socket, control, inputs }
     }

@@ -1,0 +1,129 @@
+//! The service of a DVM: JSON lines over the control socket (docs/service.md). The driver hands the bytes of such a
+//! client to a [`talk::Talk`], which turns its lines into messages of the control protocol, and messages into lines.
+//! `requests` are the lines that it reads, `answers` those that it writes; the rest of the vocabulary is `pdvm`'s.
+//! Nothing here reads files, clocks or sockets: the head serves its DVM with the same thread.
+
+mod answers;
+mod names;
+mod requests;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ferrite_driver::{Interpreter, Service};
+use ferrite_rm::Params;
+use ferrite_types::{Rank, StdinTarget};
+use ferrite_wire::control::Submission;
+
+use crate::args::{Environment, Run};
+use crate::batch::line::{Fields, LineParser};
+use crate::machine::{self, Surroundings};
+use crate::setup::{SetupError, prepare_listed};
+use names::Names;
+use requests::Task;
+use talk::Talk;
+
+/// The parameters of a DVM that are defaults of its jobs, and that whoever submits them has to apply. (Those of
+/// placement are filled in when a job is mapped.)
+const DEFAULTS: [&str; 3] = ["display", "output", "rtos"];
+
+/// The service of one DVM.
+#[derive(Debug)]
+pub struct JsonService {
+    shared: Rc<Shared>,
+}
+
+/// What all clients of the service share.
+pub(crate) struct Shared {
+    around: Surroundings,
+    params: Params,
+    parser: RefCell<LineParser>,
+    pub(crate) names: RefCell<Names>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl JsonService {
+    /// Makes the service of a DVM with these parameters. Jobs without a directory run in the head's.
+    #[must_use]
+    pub fn new(params: &[(String, String)], around: &Surroundings) -> JsonService {
+        let mut own = Params::default();
+        for (name, value) in params.iter().filter(|(name, _)| DEFAULTS.contains(&name.as_str())) {
+            own.set_default(name, value);
+        }
+        // What the head has of its environment for jobs goes to all of them anyway.
+        let around = Surroundings { environment: Environment::new(), ..around.clone() };
+        let parser = RefCell::new(LineParser::new(Environment::new()));
+        JsonService { shared: Rc::new(Shared { around, params: own, parser, names: RefCell::default() }) }
+    }
+
+    /// Makes the service of a DVM that has no parameters, for tests and fuzzing.
+    #[must_use]
+    pub fn plain() -> JsonService {
+        let nowhere = Surroundings {
+            environment: Environment::new(),
+            cwd: PathBuf::from("/"),
+            exe: PathBuf::from("/prte"),
+            root: false,
+            hostname: "here".to_owned(),
+        };
+        JsonService::new(&[], &nowhere)
+    }
+}
+
+impl Service for JsonService {
+    fn interpreter(&self, dvm: &str, began: Duration) -> Box<dyn Interpreter> {
+        Box::new(Talk::new(self.shared.clone(), dvm, began))
+    }
+}
+
+impl Shared {
+    /// Makes the submission of a task.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub(crate) fn submission(&self, task: Task) -> Result<Submission, String> {
+        let Task { task: _, argv, cmd, np, host, env, cwd, options, stdin, detach } = task;
+        if detach && stdin.is_some() {
+            return Err("a task that outlives its connection reads no stdin: remove detach or stdin".to_owned());
+        }
+        let fields = Fields { argv, cmd, np, host, env, cwd, options };
+        let run = self.parser.borrow_mut().run_of(fields).map_err(|error| error.to_string())?;
+        if let Some(option) = option_with_file(&run) {
+            return Err(format!("{option}: the service reads no files; give the hosts themselves with --host"));
+        }
+        let told = |error: SetupError| [error.to_string(), error.next_step()].join(" ").trim_end().to_owned();
+        let mut submission = prepare_listed(run, &self.params, &self.around).map_err(told)?;
+        submission.detach = detach;
+        submission.launcher = machine::launcher("service");
+        if stdin.is_some() {
+            submission.spec.stdin = StdinTarget::Rank(Rank(0));
+        }
+        Ok(submission)
+    }
+}
+
+/// Returns the option of a job that names a file which its submitter has to read; `None` = there is none.
+fn option_with_file(run: &Run) -> Option<&'static str> {
+    let placing = run.map_files.job.iter().chain(run.map_files.apps.iter().flatten()).next().is_some();
+    let activated = run.grow.activate.iter().any(|part| matches!(part, ferrite_rm::Activated::File(_)));
+    [
+        ("--hostfile", run.hosts.iter().any(|place| place.hostfile.is_some())),
+        ("--default-hostfile", run.default_hostfile.is_some()),
+        ("--map-by with a file", placing),
+        ("--add-hostfile", !run.grow.hostfiles.is_empty()),
+        ("--activate with a file", activated),
+    ]
+    .into_iter()
+    .find_map(|(option, said)| said.then_some(option))
+}

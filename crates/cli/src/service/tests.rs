@@ -1,0 +1,409 @@
+//! Conversations with clients; the DVM behind them is played by the test.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ferrite_driver::{Interpreter, Said, Service};
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::Stream;
+use ferrite_wire::control::{
+    ClientMessage, Done, DvmMessage, Ending, Event, EventKind, JobDetail, JobStatus, Reply, Request, Submission,
+};
+use serde_json::{Value, json};
+
+use super::JsonService;
+use super::talk::{LONGEST, MOST_ASKED, MOST_TASKS, MOST_WAITED};
+use crate::pdvm::samples;
+
+const NOW: Duration = Duration::from_secs(1_795_302_121);
+
+/// A client of the service.
+struct Client(Box<dyn Interpreter>);
+
+/// What was said, parsed.
+#[derive(Debug, Default)]
+struct Heard {
+    lines: Vec<Value>,
+    messages: Vec<ClientMessage>,
+}
+
+impl From<Said> for Heard {
+    fn from(said: Said) -> Heard {
+        let text = String::from_utf8(said.lines).unwrap();
+        assert!(text.is_empty() || text.ends_with('\n'));
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        Heard { lines, messages: said.messages }
+    }
+}
+
+impl Heard {
+    fn only_line(&self) -> &Value {
+        assert!(self.lines.len() == 1 && self.messages.is_empty(), "{self:?}");
+        &self.lines[0]
+    }
+
+    fn only_message(self) -> ClientMessage {
+        assert!(self.lines.is_empty() && self.messages.len() == 1, "{self:?}");
+        self.messages.into_iter().next().unwrap()
+    }
+
+    /// The requests to the DVM, with their numbers.
+    fn requests(self) -> Vec<(u32, Request)> {
+        let request = |message| match message {
+            ClientMessage::Open { id, request } => Some((id, request)),
+            _ => None,
+        };
+        self.messages.into_iter().filter_map(request).collect()
+    }
+}
+
+impl Client {
+    fn new() -> Client {
+        Client(JsonService::plain().interpreter("dvm", NOW - Duration::from_secs(100)))
+    }
+
+    fn say(&mut self, line: &Value) -> Heard {
+        self.say_text(&line.to_string())
+    }
+
+    fn say_text(&mut self, line: &str) -> Heard {
+        self.0.hear(line.as_bytes());
+        self.0.hear(b"\n");
+        self.0.next(NOW).expect("a whole line").into()
+    }
+
+    fn tell(&mut self, message: DvmMessage) -> Heard {
+        self.0.tell(message, NOW).into()
+    }
+
+    fn reply(&mut self, id: u32, reply: Reply) -> Heard {
+        self.tell(DvmMessage::Reply { id, reply })
+    }
+
+    fn accept(&mut self, id: u32, job: u32) -> Heard {
+        self.tell(DvmMessage::Accepted { id, job: JobId(job), nspace: format!("dvm@{job}") })
+    }
+
+    fn step(&mut self, job: u32, state: JobState) -> Heard {
+        let what = EventKind::Job { job: JobId(job), state };
+        self.tell(DvmMessage::Event { id: 0, event: Event { at_us: 1, what } })
+    }
+
+    /// Submits a task that becomes this job; returns the number of its submission.
+    fn task(&mut self, name: &str, job: u32) -> u32 {
+        let asked = self.say(&submit(json!([{"task": name, "argv": ["true"]}])));
+        let number = asked.requests()[0].0;
+        self.accept(number, job);
+        number
+    }
+}
+
+fn submit(tasks: Value) -> Value {
+    json!({"schema": 1, "kind": "submit", "id": "s", "tasks": tasks})
+}
+
+fn submission(request: &Request) -> &Submission {
+    let Request::Submit(submission) = request else { panic!("{request:?} is no submission") };
+    submission
+}
+
+fn status(job: u32, code: Option<u8>) -> JobStatus {
+    let ending = code.map(|code| if code == 0 { Ending::Done } else { Ending::Failed });
+    JobStatus { job: JobId(job), exit_code: code, ending, ..samples::jobs()[0].clone() }
+}
+
+fn detail(job: u32, code: Option<u8>) -> JobDetail {
+    JobDetail { status: status(job, code), ..samples::failed() }
+}
+
+fn done(job: u32, code: u8) -> Reply {
+    Reply::Done(Done { exit_code: code, job: Some(status(job, Some(code))) })
+}
+
+#[test]
+fn tasks_are_answered_together_with_their_jobs_and_each_end_is_told() {
+    let mut client = Client::new();
+    let asked = client.say(&submit(json!([
+        {"task": "a", "argv": ["echo", "-n", ":"], "np": 2, "env": {"A": "1"}, "cwd": "/d", "options": ["--pset", "x"]},
+        {"argv": ["b"], "options": ["--nonsense"]},
+        {"cmd": "a | b", "stdin": "text"},
+    ])));
+    let requests = asked.requests();
+    let first = &submission(&requests[0].1).spec.apps[0];
+    assert_eq!((first.argv.join(" "), first.np, first.wdir.as_deref()), ("echo -n :".into(), Some(2), Some("/d")));
+    assert!(submission(&requests[0].1).wait_for_slots);
+    let [(one, _), (other, _)] = requests[..] else { panic!("{requests:?}") };
+    assert_eq!(client.accept(one, 7).lines, [] as [Value; 0], "the answer names all tasks");
+    let heard = client.accept(other, 8);
+    let answer = heard.only_line();
+    assert_eq!((&answer["kind"], &answer["id"]), (&json!("submitted"), &json!("s")));
+    assert_eq!(answer["jobs"][0], json!({"task": "a", "job": 7, "namespace": "dvm@7", "error": null}));
+    assert_eq!((&answer["jobs"][1]["job"], &answer["jobs"][2]["job"]), (&Value::Null, &json!(8)));
+    assert!(answer["jobs"][1]["error"].as_str().unwrap().contains("--nonsense"), "{answer}");
+    let read = client.tell(DvmMessage::ReadStdin { id: other, limit: 3 });
+    assert_eq!(read.only_message(), ClientMessage::Stdin { id: other, data: Bytes::from_static(b"tex") });
+    let written = client.tell(DvmMessage::Output { id: one, stream: Stream::Stdout, data: "é\n".into() });
+    let output = json!({"schema": 1, "kind": "output", "id": "s", "task": "a", "job": 7, "stream": "stdout",
+                        "encoding": "utf-8", "data": "é\n"});
+    assert_eq!(written.only_line(), &output);
+    let data = Bytes::from_static(b"\xff\x00");
+    let raw = client.tell(DvmMessage::Output { id: one, stream: Stream::Stderr, data });
+    assert_eq!((&raw.lines[0]["encoding"], &raw.lines[0]["data"]), (&json!("base64"), &json!("/wA=")));
+    let ended = client.reply(one, done(7, 0));
+    assert_eq!((&ended.only_line()["kind"], &ended.lines[0]["exit_code"]), (&json!("ended"), &json!(0)));
+    assert_eq!((&ended.lines[0]["task"], &ended.lines[0]["job"]), (&json!("a"), &json!(7)));
+}
+
+#[test]
+fn a_failed_task_says_why() {
+    let mut client = Client::new();
+    let task = client.task("a", 7);
+    let [(asked, Request::Job(JobId(7)))] = client.reply(task, done(7, 137)).requests()[..] else {
+        panic!("no question")
+    };
+    let states = vec![(JobState::Init, 1), (JobState::AbortedBySig, 2), (JobState::Terminated, 3)];
+    let killed = JobDetail { states, cause: "killed".to_owned(), ..detail(7, Some(137)) };
+    let heard = client.reply(asked, Reply::Job(Box::new(killed)));
+    let ended = heard.only_line();
+    assert_eq!((&ended["signal"], &ended["cause"], &ended["exit_code"]), (&json!(9), &json!("killed"), &json!(137)));
+    let task = client.task("b", 8);
+    client.tell(DvmMessage::Notice { id: task, text: "no such file".to_owned() });
+    let [(asked, _)] = client.reply(task, done(8, 1)).requests()[..] else { panic!("no question") };
+    let heard = client.reply(asked, Reply::Refused("forgotten".to_owned()));
+    assert_eq!(heard.only_line()["cause"], json!("no such file"));
+}
+
+#[test]
+fn a_refused_task_is_an_error_in_the_answer_to_its_submission() {
+    let mut client = Client::new();
+    let [(task, _)] = client.say(&submit(json!([{"argv": ["a"]}]))).requests()[..] else { panic!("no task") };
+    let heard = client.reply(task, Reply::Refused("the DVM is ending".to_owned()));
+    assert_eq!(heard.only_line()["jobs"][0]["error"], json!("the DVM is ending"));
+}
+
+#[test]
+fn a_client_that_follows_hears_what_its_tasks_wait_for_and_when_they_start() {
+    let mut client = Client::new();
+    let heard = client.say(&json!({"schema": 1, "kind": "follow"}));
+    assert_eq!(heard.lines[0]["of"], json!("own"));
+    assert_eq!(heard.messages, [ClientMessage::Follow { id: 0 }]);
+    let [(task, _)] = client.say(&submit(json!([{"argv": ["a"]}]))).requests()[..] else { panic!("no task") };
+    let [(asked, Request::Job(_))] = client.accept(task, 7).requests()[..] else { panic!("no question") };
+    let waits = JobDetail { status: JobStatus { running_us: None, ..status(7, None) }, ..samples::queued() };
+    let heard = client.reply(asked, Reply::Job(Box::new(waits)));
+    assert_eq!(heard.only_line()["kind"], json!("waiting"));
+    assert!(client.step(9, JobState::Running).messages.is_empty(), "not its task");
+    let [(asked, Request::Job(_))] = client.step(7, JobState::Running).requests()[..] else { panic!("no question") };
+    let heard = client.reply(asked, Reply::Job(Box::new(JobDetail { status: status(7, None), ..samples::detail() })));
+    assert_eq!(heard.only_line()["kind"], json!("started"));
+    assert!(heard.lines[0]["process_list"][0]["pid"].is_number(), "{heard:?}");
+    client.say(&json!({"schema": 1, "kind": "follow", "of": "all"}));
+    assert_eq!(client.step(9, JobState::Map).only_line()["kind"], json!("job_state"));
+}
+
+#[test]
+fn a_wait_is_answered_when_all_its_jobs_are_over() {
+    let mut client = Client::new();
+    let heard = client.say(&json!({"schema": 1, "kind": "wait", "id": 5, "jobs": [7, 8]}));
+    assert_eq!(heard.messages[0], ClientMessage::Follow { id: 0 }, "no end is missed");
+    let [(seven, _), (eight, _)] = heard.requests()[..] else { panic!("no questions") };
+    assert!(client.reply(seven, Reply::Job(Box::new(detail(7, None)))).lines.is_empty());
+    assert!(client.reply(eight, Reply::Refused("unknown".to_owned())).lines.is_empty());
+    assert!(client.step(7, JobState::Running).messages.is_empty());
+    let [(asked, _)] = client.step(7, JobState::Terminated).requests()[..] else { panic!("no question") };
+    assert!(client.step(7, JobState::Notified).messages.is_empty(), "one question at a time");
+    // The first answer is from before the end; the second step asks again.
+    let [(asked, _)] = client.reply(asked, Reply::Job(Box::new(detail(7, None)))).requests()[..] else {
+        panic!("none")
+    };
+    let heard = client.reply(asked, Reply::Job(Box::new(detail(7, Some(3)))));
+    let answer = heard.only_line();
+    assert_eq!((&answer["kind"], &answer["id"], &answer["unknown"]), (&json!("waited"), &json!(5), &json!([8])));
+    assert_eq!((&answer["jobs"][0]["job"], &answer["jobs"][0]["exit_code"]), (&json!(7), &json!(3)));
+    assert_eq!(client.say(&json!({"schema": 1, "kind": "wait"})).only_line()["kind"], json!("waited"));
+}
+
+#[test]
+fn a_task_is_found_by_its_name_from_another_connection() {
+    let service = JsonService::plain();
+    let (mut one, mut other) = (Client(service.interpreter("d", NOW)), Client(service.interpreter("d", NOW)));
+    let [(task, _)] = one.say(&submit(json!([{"task": "a", "argv": ["a"], "detach": true}]))).requests()[..] else {
+        panic!("no task")
+    };
+    let heard = one.reply(task, Reply::Detached(JobId(7)));
+    assert_eq!(heard.only_line()["jobs"][0]["namespace"], json!("d@7"));
+    let heard = other.say(&json!({"schema": 1, "kind": "wait", "tasks": ["a"]}));
+    assert!(matches!(heard.requests()[..], [(_, Request::Job(JobId(7)))]));
+    let heard = other.say(&json!({"schema": 1, "kind": "wait", "tasks": ["b"]}));
+    assert_eq!(heard.only_line()["reason"], json!("refused"));
+}
+
+#[test]
+fn cancelling_what_is_over_is_no_error() {
+    let mut client = Client::new();
+    let cancel = json!({"schema": 1, "kind": "cancel", "id": 1, "job": 7});
+    let [(asked, Request::Kill(JobId(7)))] = client.say(&cancel).requests()[..] else { panic!("no order") };
+    let over = Reply::Refused("Job 7 is over.".to_owned());
+    let [(asked, Request::Job(_))] = client.reply(asked, over.clone()).requests()[..] else { panic!("no question") };
+    let heard = client.reply(asked, Reply::Job(Box::new(detail(7, Some(0)))));
+    let answer = json!({"schema": 1, "kind": "ordered", "id": 1, "order": "cancel", "job": 7, "signal": null,
+                        "over": true});
+    assert_eq!(heard.only_line(), &answer);
+    let [(asked, _)] = client.say(&cancel).requests()[..] else { panic!("no order") };
+    let [(asked, _)] = client.reply(asked, over).requests()[..] else { panic!("no question") };
+    let heard = client.reply(asked, Reply::Refused("There is no job 7.".to_owned()));
+    assert_eq!(heard.only_line()["error"], json!("There is no job 7."));
+    let [(task, _)] = client.say(&submit(json!([{"task": "early", "argv": ["a"]}]))).requests()[..] else { panic!() };
+    let heard = client.say(&json!({"schema": 1, "kind": "cancel", "task": "early"}));
+    assert_eq!(heard.messages, [ClientMessage::Cancel { id: task }]);
+}
+
+#[test]
+fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
+    let mut client = Client::new();
+    let bad = [
+        "{",
+        "[]",
+        "{}",
+        r#"{"schema":2,"kind":"status"}"#,
+        r#"{"schema":1}"#,
+        r#"{"schema":1,"kind":"no"}"#,
+        r#"{"schema":1,"kind":"status","x":1}"#,
+        r#"{"schema":1,"kind":"submit","tasks":[{"nope":1}]}"#,
+        r#"{"schema":1,"kind":"cancel"}"#,
+        r#"{"schema":1,"kind":"signal","job":1,"signal":"NO"}"#,
+        r#"{"schema":1,"kind":"grow"}"#,
+        r#"{"schema":1,"kind":"grow","activate":["file=/x"]}"#,
+        r#"{"schema":1,"kind":"shrink"}"#,
+        r#"{"schema":1,"kind":"grow","nodes":0}"#,
+        r#"{"schema":1,"kind":"status","id":[]}"#,
+    ];
+    for line in bad {
+        let heard = client.say_text(line);
+        let answer = heard.only_line();
+        assert_eq!((&answer["kind"], &answer["reason"]), (&json!("error"), &json!("usage")), "{line}: {answer}");
+    }
+    let heard = client.say(&json!({"schema": 1, "kind": "nope", "id": "mine"}));
+    assert_eq!(heard.only_line()["id"], json!("mine"));
+    client.0.hear(&vec![b'x'; LONGEST + 1]);
+    assert_eq!(Heard::from(client.0.next(NOW).unwrap()).only_line()["kind"], json!("error"));
+    client.0.hear(b"x\n");
+    assert!(client.0.next(NOW).is_none());
+    assert!(matches!(client.say(&json!({"schema": 1, "kind": "nodes"})).requests()[..], [(_, Request::Nodes)]));
+}
+
+#[test]
+fn what_a_client_has_under_way_is_bounded() {
+    let mut client = Client::new();
+    let tasks: Vec<Value> = (0..=MOST_TASKS).map(|_| json!({"argv": ["a"]})).collect();
+    assert_eq!(client.say(&submit(tasks.into())).requests().len(), MOST_TASKS);
+    for _ in 0..MOST_ASKED {
+        assert!(client.say(&json!({"schema": 1, "kind": "jobs"})).lines.is_empty());
+    }
+    let heard = client.say(&json!({"schema": 1, "kind": "jobs"}));
+    assert_eq!(heard.only_line()["reason"], json!("refused"));
+    let jobs: Vec<u32> = (0..=MOST_WAITED as u32).collect();
+    let heard = client.say(&json!({"schema": 1, "kind": "wait", "jobs": jobs}));
+    assert_eq!(heard.only_line()["reason"], json!("refused"));
+}
+
+#[test]
+fn files_of_the_heads_machine_are_not_read() {
+    let mut client = Client::new();
+    for options in [
+        json!(["--hostfile", "/etc/passwd"]),
+        json!(["--default-hostfile", "/etc/passwd"]),
+        json!(["--map-by", "rankfile:FILE=/etc/passwd"]),
+        json!(["--add-hostfile", "/etc/passwd"]),
+        json!(["--activate", "file=/etc/passwd"]),
+        json!(["--preload-files", "/etc/passwd"]),
+        json!(["--app", "/etc/passwd"]),
+        json!(["--tune", "/etc/passwd"]),
+    ] {
+        let heard = client.say(&submit(json!([{"argv": ["a"], "options": options}])));
+        assert!(heard.only_line()["jobs"][0]["error"].is_string(), "{options}: {heard:?}");
+    }
+}
+
+/// The rows of a section of the page: the texts between backticks in their first column.
+fn rows(page: &str, title: &str) -> BTreeSet<String> {
+    let from = page.find(&format!("\n### {title}\n")).unwrap_or_else(|| panic!("no section {title}"));
+    let section = page[from + 5..].split("\n#").next().unwrap();
+    let names = section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    names.flat_map(|names| names.split('`').step_by(2)).map(str::to_owned).filter(|name| name != ", ").collect()
+}
+
+#[test]
+fn the_page_about_the_service_has_each_field_of_each_request_and_no_other() {
+    let page = include_str!("../../../../docs/service.md");
+    let mut client = Client::new();
+    let mut expected = |line: &str| -> BTreeSet<String> {
+        let heard = client.say_text(line);
+        let error = heard.only_line()["error"].as_str().unwrap().to_owned();
+        error
+            .split_once("expected")
+            .unwrap_or_else(|| panic!("{error}"))
+            .1
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    for kind in ["submit", "follow", "wait", "cancel", "signal", "grow", "shrink"] {
+        let fields = expected(&format!(r#"{{"schema":1,"kind":"{kind}","~":1}}"#));
+        assert_eq!(rows(page, &format!("`{kind}`")), fields, "{kind}");
+    }
+    let task = expected(r#"{"schema":1,"kind":"submit","tasks":[{"~":1}]}"#);
+    assert_eq!(rows(page, "A task"), task);
+}
+
+#[test]
+fn the_page_about_the_service_has_each_field_of_each_answer_and_no_other() {
+    let page = include_str!("../../../../docs/service.md");
+    let jobs = include_str!("../../../../docs/pdvm-json.md");
+    let of_jobs = jobs.split("\n## `jobs`\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let of_jobs: BTreeSet<String> = of_jobs
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split(" |").next())
+        .flat_map(|names| names.split('`').step_by(2))
+        .map(str::to_owned)
+        .collect();
+    let every = ["schema", "kind", "id"].map(str::to_owned);
+    for line in all_answers() {
+        let kind = line["kind"].as_str().unwrap();
+        let mut found: BTreeSet<String> = line.as_object().unwrap().keys().cloned().collect();
+        every.iter().for_each(|field| assert!(found.remove(field), "{kind}: no {field}"));
+        let documented = rows(page, &format!("`{kind}`"));
+        let is_job = found.contains("command");
+        let unknown: Vec<_> =
+            found.iter().filter(|f| !documented.contains(*f) && !(is_job && of_jobs.contains(*f))).collect();
+        assert!(unknown.is_empty(), "{kind}: {unknown:?} is not on the page");
+        let missing: Vec<_> = documented.difference(&found).collect();
+        assert!(missing.is_empty(), "{kind}: there is no {missing:?}");
+    }
+}
+
+/// One line of each kind that the service has and `pdvm` has not.
+fn all_answers() -> Vec<Value> {
+    let mut client = Client::new();
+    let mut all = vec![client.say_text("{").lines.remove(0)];
+    all.push(client.say(&json!({"schema": 1, "kind": "follow"})).lines.remove(0));
+    let [(task, _)] = client.say(&submit(json!([{"argv": ["a"]}]))).requests()[..] else { panic!("no task") };
+    let mut accepted = client.accept(task, 7);
+    all.push(accepted.lines.remove(0));
+    let (asked, _) = accepted.requests().remove(0);
+    let waits = JobDetail { status: JobStatus { running_us: None, ..status(7, None) }, ..samples::queued() };
+    all.push(client.reply(asked, Reply::Job(Box::new(waits))).lines.remove(0));
+    let (asked, _) = client.step(7, JobState::Running).requests().remove(0);
+    all.push(client.reply(asked, Reply::Job(Box::new(detail(7, None)))).lines.remove(0));
+    let output = DvmMessage::Output { id: task, stream: Stream::Stdout, data: "a".into() };
+    all.push(client.tell(output).lines.remove(0));
+    all.push(client.tell(DvmMessage::Notice { id: task, text: "a".to_owned() }).lines.remove(0));
+    all.push(client.reply(task, done(7, 0)).lines.remove(0));
+    all.push(client.say(&json!({"schema": 1, "kind": "wait"})).lines.remove(0));
+    let (asked, _) = client.say(&json!({"schema": 1, "kind": "cancel", "job": 7})).requests().remove(0);
+    all.push(client.reply(asked, Reply::Ordered).lines.remove(0));
+    all
+}
