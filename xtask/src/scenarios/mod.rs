@@ -37,6 +37,7 @@ mod push;
 mod queries;
 mod relayed;
 mod relayed_tools;
+mod service;
 mod sessions;
 mod slurm;
 mod slurm_changes;
@@ -144,6 +145,7 @@ fn all() -> Vec<Scenario> {
     all.extend(psets::all());
     all.extend(push::all());
     all.extend(elastic_pmix::all());
+    all.extend(service::all());
     all.extend(sessions::all());
     all.extend(objects::all());
     all.extend(managers::all());

@@ -1,0 +1,220 @@
+"""A DVM: started here, or found."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import threading
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+
+from .connection import Connection, Line
+from .contact import find_socket
+from .errors import DvmError
+from .task import Task
+
+Command = Union[str, Sequence[str]]
+
+_names = iter(range(1 << 62))
+
+
+class Dvm:
+    """A connection to a DVM. As a context manager it ends the DVM at the end if it has started it."""
+
+    def __init__(self, socket: str, *, is_ours: bool = False) -> None:
+        self._connection = Connection(socket)
+        self._is_ours = is_ours
+        self.socket = socket
+
+    # Beginning and end.
+
+    @classmethod
+    def start(
+        cls,
+        hosts: Union[str, Iterable[str], None] = None,
+        *,
+        agent: Optional[str] = None,
+        hostfile: Optional[str] = None,
+        parameters: Optional[Mapping[str, str]] = None,
+        options: Sequence[str] = (),
+        prte: Optional[str] = None,
+        timeout: float = 120,
+    ) -> "Dvm":
+        """Starts a DVM and returns when it is ready.
+
+        `hosts` are names, each with `:SLOTS` if wanted; without them and a hostfile, the nodes are those of the batch
+        job, else this machine. `agent` is the command that reaches other hosts (ssh). `parameters` are those of
+        `prte --prtemca`, `options` further options of `prte`.
+        """
+        program = prte or shutil.which("prte")
+        if program is None:
+            raise DvmError("there is no prte in PATH: Dvm.start(prte='/path/to/prte')")
+        with tempfile.TemporaryDirectory(prefix="ferrite-dvm.") as directory:
+            uri = os.path.join(directory, "uri")
+            command = [program, "--daemonize", "--report-uri", uri]
+            if hosts is not None:
+                command += ["--host", hosts if isinstance(hosts, str) else ",".join(hosts)]
+            if hostfile is not None:
+                command += ["--hostfile", hostfile]
+            for name, value in {**({"plm_ssh_agent": agent} if agent else {}), **(parameters or {})}.items():
+                command += ["--prtemca", name, value]
+            environment = dict(os.environ)
+            with open(os.path.join(directory, "err"), "w+b") as errors:
+                # Standard error of the DVM stays open behind it, so a pipe would never end.
+                code = subprocess.run(
+                    command + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                    env=environment, timeout=timeout, check=False,
+                ).returncode
+                errors.seek(0)
+                text = errors.read().decode(errors="replace").strip()
+            if code != 0:
+                raise DvmError(f"prte has ended with exit code {code}: {text}")
+            return cls(find_socket(f"file:{uri}"), is_ours=True)
+
+    @classmethod
+    def connect(cls, dvm: Optional[str] = None) -> "Dvm":
+        """Connects to a DVM that is running; see `find_socket` for how it is named."""
+        return cls(find_socket(dvm))
+
+    def close(self) -> None:
+        """Ends the connection, and the DVM if this object has started it."""
+        if self._is_ours and self._connection.is_open:
+            self.terminate()
+        self._connection.close()
+
+    def terminate(self) -> None:
+        """Ends the DVM with all its jobs; returns when it is gone."""
+        gone = threading.Event()
+        self._connection.listen(lambda line: gone.set() if line is None else None)
+        self._ask("terminate")
+        gone.wait(60)
+
+    def __enter__(self) -> "Dvm":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Tasks.
+
+    def submit(
+        self,
+        command: Command,
+        *,
+        np: Optional[int] = None,
+        host: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        options: Sequence[str] = (),
+        stdin: Optional[str] = None,
+        time_limit: Optional[int] = None,
+        name: Optional[str] = None,
+        detach: bool = False,
+        keep_output: bool = True,
+    ) -> Task:
+        """Submits a task: a line for the shell, or a program and its arguments, in `np` processes.
+
+        `options` are further options of prun. A detached task outlives this connection; `wait(names=[...])` finds it.
+        Its future is done when the DVM has taken it, and has no result. With `keep_output=False` only `output()` has
+        what it writes.
+        """
+        label = name or f"{os.getpid()}.{next(_names)}"
+        described: Line = {"task": label}
+        described.update({"cmd": command} if isinstance(command, str) else {"argv": [str(word) for word in command]})
+        given = {"np": np, "host": host, "cwd": os.getcwd() if cwd is None else cwd, "stdin": stdin, "timeout": time_limit}
+        described.update({key: value for key, value in given.items() if value is not None})
+        if env:
+            described["env"] = dict(env)
+        if options:
+            described["options"] = list(options)
+        if detach:
+            described["detach"] = True
+        task = Task(self._connection, label, keep=keep_output, detached=detach)
+        self._connection.submit(task, described)
+        return task
+
+    def wait(self, jobs: Iterable[int] = (), names: Iterable[str] = (), timeout: Optional[float] = None) -> List[Line]:
+        """Waits until jobs are over, also those of other clients; returns what `docs/service.md` calls `waited`."""
+        return self._ask("wait", timeout, jobs=list(jobs), tasks=list(names))["jobs"]
+
+    def cancel(self, job: Optional[int] = None, name: Optional[str] = None) -> bool:
+        """Ends a job; false when it was over before."""
+        return not self._ask("cancel", **_one(job, name))["over"]
+
+    def signal(self, signal: Union[int, str], job: Optional[int] = None, name: Optional[str] = None) -> None:
+        """Sends a signal to the processes of a job."""
+        self._ask("signal", signal=signal, **_one(job, name))
+
+    # What there is.
+
+    def status(self) -> Line:
+        """The state of the DVM (`pdvm status --json`)."""
+        return self._ask("status")
+
+    def nodes(self) -> List[Line]:
+        """Its nodes."""
+        return self._ask("nodes")["nodes"]
+
+    def jobs(self) -> List[Line]:
+        """Its jobs, with the latest that are over."""
+        return self._ask("jobs")["jobs"]
+
+    def job(self, job: Optional[int] = None, name: Optional[str] = None) -> Line:
+        """Everything about a job."""
+        return self._ask("job", **_one(job, name))
+
+    def sessions(self) -> List[Line]:
+        """Its sessions."""
+        return self._ask("sessions")["sessions"]
+
+    def metrics(self) -> Line:
+        """Its counters."""
+        return self._ask("metrics")
+
+    # Its size.
+
+    def grow(self, hosts: Sequence[str] = (), *, wait: bool = True, timeout: Optional[float] = None, **terms: Any) -> Line:
+        """Adds nodes: by name, or `nodes=N` of the allocation, or `activate=[...]`.
+
+        Further terms are those of `grow` in docs/service.md: `allocation`, `request`, `reserve`, `time_limit_s` and so
+        on. The nodes are a session; tasks are submitted to it by `options=["--alloc-id", answer["allocation"]]`.
+        """
+        return self._ask("grow", timeout, hosts=list(hosts), wait=wait, **terms)
+
+    def shrink(self, hosts: Sequence[str] = (), *, wait: bool = True, timeout: Optional[float] = None, **terms: Any) -> Line:
+        """Removes nodes: by name, `nodes=N` of them, or those of an `allocation`."""
+        return self._ask("shrink", timeout, hosts=list(hosts), wait=wait, **terms)
+
+    # What happens.
+
+    def follow(self) -> None:
+        """Has the DVM tell when tasks of this connection start (`Task.wait_started`)."""
+        self._connection.follow("own")
+
+    def events(self) -> Iterator[Line]:
+        """Yields each step of jobs and of the DVM's size from now on, until the DVM ends."""
+        lines: "queue.SimpleQueue[Optional[Line]]" = queue.SimpleQueue()
+        stop = self._connection.listen(lines.put)
+        try:
+            self._connection.follow("all")
+            while True:
+                line = lines.get()
+                if line is None:
+                    return
+                if line["kind"] in EVENTS:
+                    yield line
+        finally:
+            stop()
+
+    def _ask(self, kind: str, timeout: Optional[float] = None, **fields: Any) -> Line:
+        return self._connection.ask(kind, **fields).result(timeout)
+
+
+#: The kinds of lines that `Dvm.events` yields.
+EVENTS = frozenset(["job_state", "process_state", "campaign", "events_lost"])
+
+
+def _one(job: Optional[int], name: Optional[str]) -> Dict[str, Any]:
+    return {"job": job} if name is None else {"task": name}

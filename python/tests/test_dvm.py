@@ -1,0 +1,193 @@
+"""The package with a real DVM of this machine. `prte` is in PATH."""
+
+import asyncio
+import os
+import sys
+import time
+import unittest
+from concurrent.futures import CancelledError, as_completed
+
+from ferrite_dvm import AsyncDvm, Dvm, Executor, NoDvm, RequestRefused, TaskFailed, find_socket
+
+PATIENCE = 60
+
+
+def square(number):
+    return number * number
+
+
+def fail(text):
+    raise ValueError(text)
+
+
+def chatter():
+    print("this is no value")
+    return os.getpid()
+
+
+class WithDvm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dvm = Dvm.start(hosts="localhost:8")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dvm.close()
+
+
+class Tasks(WithDvm):
+    def test_a_task_has_a_result_with_its_output(self):
+        result = self.dvm.submit(["sh", "-c", "echo out; echo err >&2; exit 3"], np=2).result(PATIENCE)
+        self.assertEqual((result.exit_code, result.ending), (3, "failed"))
+        self.assertIn(b"out", result.stdout)
+        self.assertIn(b"err", result.stderr)
+        with self.assertRaises(TaskFailed):
+            result.check()
+        killed = self.dvm.submit("kill -9 $$").result(PATIENCE)
+        self.assertEqual((killed.exit_code, killed.signal), (137, 9))
+
+    def test_environment_directory_and_input_are_those_that_were_given(self):
+        task = self.dvm.submit('echo "$A $PWD"; cat', env={"A": "b c"}, cwd="/usr", stdin="text\n")
+        self.assertEqual(task.result(PATIENCE).text, "b c /usr\ntext\n")
+        self.assertEqual(self.dvm.submit("pwd -P").result(PATIENCE).text.strip(), os.path.realpath(os.getcwd()))
+
+    def test_output_that_is_no_text_comes_unchanged(self):
+        result = self.dvm.submit(["printf", r"\377\000\n"]).result(PATIENCE)
+        self.assertEqual(result.stdout, b"\xff\x00\n")
+
+    def test_output_is_streamed(self):
+        task = self.dvm.submit("echo one; sleep 0.2; echo two", keep_output=False)
+        self.assertEqual(b"".join(data for _, data in task.output()), b"one\ntwo\n")
+        self.assertEqual(task.result(PATIENCE).stdout, b"")
+
+    def test_what_is_wrong_is_refused_with_a_reason(self):
+        with self.assertRaisesRegex(RequestRefused, "--nonsense"):
+            self.dvm.submit(["true"], options=["--nonsense"]).result(PATIENCE)
+        with self.assertRaises(RequestRefused):
+            self.dvm.signal("USR1", job=4_000_000)
+        with self.assertRaises(NoDvm):
+            find_socket("no-such-dvm")
+
+    def test_a_cancelled_task_is_ended(self):
+        task = self.dvm.submit(["sleep", "1000"])
+        job = task.wait_submitted(PATIENCE)
+        self.assertTrue(task.cancel())
+        with self.assertRaises(CancelledError):
+            task.result(PATIENCE)
+        self.assertEqual(self.dvm.wait(jobs=[job], timeout=PATIENCE)[0]["ending"], "killed")
+        self.assertFalse(self.dvm.cancel(job=job), "it is over, which is no error")
+
+    def test_a_signal_reaches_a_task_that_has_started(self):
+        self.dvm.follow()
+        task = self.dvm.submit("trap 'exit 5' USR1; echo up; while :; do sleep 0.05; done")
+        self.assertTrue(task.wait_started(PATIENCE))
+        for _ in task.output():
+            break
+        task.signal("USR1")
+        self.assertEqual(task.result(PATIENCE).exit_code, 5)
+
+    def test_a_detached_task_is_found_by_its_name_from_another_connection(self):
+        socket = self.dvm.socket
+        one = Dvm(socket)
+        name = f"detached.{time.time()}"
+        one.submit("sleep 0.5; exit 7", name=name, detach=True).wait_submitted(PATIENCE)
+        one.close()
+        self.assertEqual(self.dvm.wait(names=[name], timeout=PATIENCE)[0]["exit_code"], 7)
+
+    def test_tasks_of_a_connection_that_ends_are_ended(self):
+        one = Dvm(self.dvm.socket)
+        job = one.submit(["sleep", "1000"]).wait_submitted(PATIENCE)
+        one.close()
+        self.assertEqual(self.dvm.wait(jobs=[job], timeout=PATIENCE)[0]["ending"], "killed")
+
+    def test_status_nodes_jobs_and_sessions(self):
+        self.dvm.submit(["true"]).result(PATIENCE)
+        self.assertEqual(self.dvm.status()["state"], "VM_READY")
+        self.assertEqual([node["slots"] for node in self.dvm.nodes()], [8])
+        self.assertTrue(any(job["name"] == "true" for job in self.dvm.jobs()))
+        self.assertEqual(self.dvm.sessions(), [])
+        self.assertGreater(self.dvm.metrics()["jobs_submitted"], 0)
+
+    def test_events_tell_the_steps_of_every_job(self):
+        events = self.dvm.events()
+        other = Dvm(self.dvm.socket)
+        states = []
+        # The first event is asked for before the job is there.
+        import threading
+
+        def run():
+            time.sleep(0.2)
+            other.submit(["true"]).result(PATIENCE)
+
+        threading.Thread(target=run).start()
+        for event in events:
+            states.append(event.get("state"))
+            if "NOTIFY_COMPLETED" in states:
+                break
+        other.close()
+        self.assertIn("RUNNING", states)
+
+    def test_a_task_and_events_can_be_awaited(self):
+        async def main():
+            dvm = AsyncDvm(self.dvm)
+            results = await asyncio.gather(*(dvm.submit(["echo", str(n)]) for n in range(20)))
+            self.assertEqual([int(result.text) for result in results], list(range(20)))
+            self.assertEqual((await dvm.status())["state"], "VM_READY")
+
+        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+class Executors(WithDvm):
+    def test_commands_and_functions_are_futures(self):
+        with Executor(self.dvm) as executor:
+            command = executor.submit(["echo", "a"], np=2)
+            function = executor.submit(square, 7)
+            self.assertEqual(command.result(PATIENCE).text, "a\na\n")
+            self.assertEqual(function.result(PATIENCE), 49)
+            self.assertIsInstance(executor.submit(chatter).result(PATIENCE), int)
+
+    def test_map_keeps_the_order_with_and_without_chunks(self):
+        with Executor(self.dvm) as executor:
+            self.assertEqual(list(executor.map(square, range(6))), [n * n for n in range(6)])
+            self.assertEqual(list(executor.map(square, range(50), chunksize=20)), [n * n for n in range(50)])
+            texts = [result.text for result in executor.map_commands([["echo", str(n)] for n in range(30)])]
+            self.assertEqual(texts, [f"{n}\n" for n in range(30)])
+
+    def test_the_error_of_a_function_is_raised_with_its_traceback(self):
+        with Executor(self.dvm) as executor:
+            with self.assertRaisesRegex(ValueError, "so it is") as raised:
+                executor.submit(fail, "so it is").result(PATIENCE)
+            self.assertIn("in fail", str(raised.exception.__cause__))
+            with self.assertRaises(TaskFailed):
+                executor.submit(os._exit, 4).result(PATIENCE)
+
+    def test_futures_can_be_cancelled_and_the_rest_goes_on(self):
+        with Executor(self.dvm) as executor:
+            long = [executor.submit(["sleep", "1000"]) for _ in range(12)]
+            self.assertTrue(all(future.cancel() for future in long))
+            self.assertEqual(executor.submit(["echo", "on"]).result(PATIENCE).text, "on\n")
+        with self.assertRaises(RuntimeError):
+            executor.submit(["true"])
+
+    def test_more_tasks_than_the_dvm_takes_from_a_client_wait_on_this_side(self):
+        with Executor(self.dvm) as executor:
+            futures = [executor.submit(["true"], keep_output=False) for _ in range(5000)]
+            self.assertTrue(all(future.result(10 * PATIENCE).ok for future in as_completed(futures)))
+
+
+class Lifetimes(unittest.TestCase):
+    def test_a_dvm_is_found_by_its_file_and_by_its_directory_and_ended(self):
+        with Dvm.start(hosts="localhost:2") as dvm:
+            name = dvm.status()["dvm"]
+            with Dvm.connect(name) as other:
+                self.assertEqual(other.submit("echo a").result(PATIENCE).text, "a\n")
+            pending = dvm.submit(["sleep", "1000"])
+            pending.wait_submitted(PATIENCE)
+        with self.assertRaises(Exception):
+            pending.result(PATIENCE).check()
+        with self.assertRaises(NoDvm):
+            find_socket(name)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
