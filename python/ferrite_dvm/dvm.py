@@ -123,7 +123,8 @@ class Dvm:
         label = name or f"{os.getpid()}.{next(_names)}"
         described: Line = {"task": label}
         described.update({"cmd": command} if isinstance(command, str) else {"argv": [str(word) for word in command]})
-        given = {"np": np, "host": host, "cwd": os.getcwd() if cwd is None else cwd, "stdin": stdin, "timeout": time_limit}
+        given: Dict[str, Any] = {"np": np, "host": host, "stdin": stdin, "timeout": time_limit}
+        given["cwd"] = os.getcwd() if cwd is None else cwd
         described.update({key: value for key, value in given.items() if value is not None})
         if env:
             described["env"] = dict(env)
@@ -175,7 +176,9 @@ class Dvm:
 
     # Its size.
 
-    def grow(self, hosts: Sequence[str] = (), *, wait: bool = True, timeout: Optional[float] = None, **terms: Any) -> Line:
+    def grow(
+        self, hosts: Sequence[str] = (), *, wait: bool = True, timeout: Optional[float] = None, **terms: Any
+    ) -> Line:
         """Adds nodes: by name, or `nodes=N` of the allocation, or `activate=[...]`.
 
         Further terms are those of `grow` in docs/service.md: `allocation`, `request`, `reserve`, `time_limit_s` and so
@@ -183,7 +186,9 @@ class Dvm:
         """
         return self._ask("grow", timeout, hosts=list(hosts), wait=wait, **terms)
 
-    def shrink(self, hosts: Sequence[str] = (), *, wait: bool = True, timeout: Optional[float] = None, **terms: Any) -> Line:
+    def shrink(
+        self, hosts: Sequence[str] = (), *, wait: bool = True, timeout: Optional[float] = None, **terms: Any
+    ) -> Line:
         """Removes nodes: by name, `nodes=N` of them, or those of an `allocation`."""
         return self._ask("shrink", timeout, hosts=list(hosts), wait=wait, **terms)
 

@@ -92,6 +92,7 @@ complete -c prun -l alloc-refid -d 'The allocation whose request has this name (
 complete -c prun -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c prun -l batch -d 'Run one job for each line of a file, or of standard input' -r -F
 complete -c prun -l results -d 'Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error' -r -F
+complete -c prun -l resume -d 'Leave out jobs that have ended well according to this file of results, and append results to it. A file that is not there yet is made' -r -F
 complete -c prun -l retries -d 'Run a failed job again, up to this number of times' -r
 complete -c prun -l max-running -d 'Limit the number of jobs that are open at a time (default 256)' -r
 complete -c prun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r

@@ -65,6 +65,7 @@ _prun() {
 '--session-id=[The session with this number]:N:_ferrite_values sessions' \
 '--batch=[Run one job for each line of a file, or of standard input]:FILE|-:_files' \
 '--results=[Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error]:FILE:_files' \
+'--resume=[Leave out jobs that have ended well according to this file of results, and append results to it. A file that is not there yet is made]:FILE:_files' \
 '--retries=[Run a failed job again, up to this number of times]:N:_default' \
 '--max-running=[Limit the number of jobs that are open at a time (default 256)]:N:_default' \
 '--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \

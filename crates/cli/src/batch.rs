@@ -5,6 +5,7 @@ pub(crate) mod feed;
 pub mod line;
 mod list;
 mod outcome;
+mod resume;
 mod screen;
 
 use std::fs::File;
@@ -23,6 +24,7 @@ use feed::Feed;
 use line::LineParser;
 use list::{List, Setting};
 use outcome::Epoch;
+use resume::Done;
 
 /// The most bad lines that are shown; more of them share one mistake.
 const SHOWN: usize = 10;
@@ -46,11 +48,9 @@ pub(crate) fn start(
             return REFUSED;
         }
     };
-    let results = match batch.results.as_ref().map(|path| File::create(around.cwd.join(path))).transpose() {
-        Ok(results) => results,
-        Err(error) => {
-            return command::refuse(name, &format!("--results: cannot write the file: {error}"), "Give another file.");
-        }
+    let (results, finished) = match open_results(batch, around) {
+        Ok(opened) => opened,
+        Err(text) => return command::refuse(name, &text, "Give another file. Nothing was started."),
     };
     let Some(mut connection) = connect() else { return REFUSED };
     let epoch = match connection.ask(Request::Status) {
@@ -65,11 +65,33 @@ pub(crate) fn start(
     }
     let setting = Setting { name, batch, params: &params, around };
     match ClientLoop::new(connection, input, &heard(&setup.signals)) {
-        Ok(client) => List::new(setting, parser, client, results, epoch, total).run(),
+        Ok(client) => List::new(setting, parser, client, results, epoch, total, finished).run(),
         Err(error) => {
             command::refuse(name, &format!("cannot watch the jobs: {error}"), "See `ulimit -n`, and try again.")
         }
     }
+}
+
+/// Opens the file for results. A list that is resumed goes on in the file that has them, and leaves out what has ended
+/// well.
+fn open_results(batch: &BatchRun, around: &Surroundings) -> Result<(Option<File>, Done), String> {
+    let Some(path) = &batch.resume else {
+        let created = batch.results.as_ref().map(|path| File::create(around.cwd.join(path))).transpose();
+        let results = created.map_err(|error| format!("--results: cannot write the file: {error}"))?;
+        return Ok((results, Done::default()));
+    };
+    let cannot = |error: std::io::Error| format!("--resume: cannot read and write the file {path}: {error}");
+    let mut options = File::options();
+    let mut file = options.read(true).append(true).create(true).open(around.cwd.join(path)).map_err(cannot)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(cannot)?;
+    let done = Done::of(&text).map_err(|why| format!("--resume {path}: {why}"))?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        // What was cut off is a line of its own, which is no result; it must not swallow the next one.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        file.set_len(whole as u64).map_err(cannot)?;
+    }
+    Ok((Some(file), done))
 }
 
 /// Opens the input, and returns the number of its jobs. A file that can be read twice is checked before anything

@@ -14,7 +14,7 @@ const NAME: &str = "pterm";
 
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
-    match as_text(args).and_then(|args| parse(&args)) {
+    match as_text(args).and_then(|args| parse(&args, &machine::environment())) {
         Ok(PtermParsed::Print(text)) => print(&text),
         Ok(PtermParsed::End { connect, verbose, quiet }) => {
             command::with_surroundings(NAME, machine::environment(), |around| end(&connect, verbose, quiet, around))

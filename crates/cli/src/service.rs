@@ -93,11 +93,11 @@ impl Shared {
     /// # Errors
     /// Why it is none.
     pub(crate) fn submission(&self, task: Task) -> Result<Submission, String> {
-        let Task { task: _, argv, cmd, np, host, env, cwd, options, stdin, detach } = task;
+        let Task { task: _, argv, cmd, np, host, env, cwd, timeout, options, stdin, detach } = task;
         if detach && stdin.is_some() {
             return Err("a task that outlives its connection reads no stdin: remove detach or stdin".to_owned());
         }
-        let fields = Fields { argv, cmd, np, host, env, cwd, options };
+        let fields = Fields { argv, cmd, np, host, env, cwd, timeout, options };
         let run = self.parser.borrow_mut().run_of(fields).map_err(|error| error.to_string())?;
         if let Some(option) = option_with_file(&run) {
             return Err(format!("{option}: the service reads no files; give the hosts themselves with --host"));
@@ -113,7 +113,7 @@ impl Shared {
     }
 }
 
-/// Returns the option of a job that names a file which its submitter has to read; `None` = there is none.
+/// Returns the option of a job that names a file which its submitter has to read; `None` = there is none (spec L92).
 fn option_with_file(run: &Run) -> Option<&'static str> {
     let placing = run.map_files.job.iter().chain(run.map_files.apps.iter().flatten()).next().is_some();
     let activated = run.grow.activate.iter().any(|part| matches!(part, ferrite_rm::Activated::File(_)));

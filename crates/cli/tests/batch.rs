@@ -34,6 +34,13 @@ fn results(text: &str) -> Vec<(u64, u64, String, Option<u64>, u64, String)> {
     text.lines().map(one).collect()
 }
 
+/// How the jobs have ended, in the order of the results.
+fn endings(text: &str) -> Vec<String> {
+    let ending =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["ending"].as_str().map(str::to_owned);
+    text.lines().filter_map(ending).collect()
+}
+
 fn result(
     index: u64,
     line: u64,
@@ -155,7 +162,10 @@ fn a_failure_ends_the_list_and_takes_back_what_waits_but_not_what_runs() {
     });
     std::fs::write(fake.path().join("jobs"), "a\nb\nc\nd\ne\n").unwrap();
     let output = fake.command(PRUN, &["--batch", "jobs", "--max-running", "3"]).output().unwrap();
-    assert_eq!(results(&stdout(&output)), [result(0, 1, "", Some(9), 1, ""), result(1, 2, "", Some(0), 1, "")]);
+    let (failed, ran) = (result(0, 1, "", Some(9), 1, ""), result(1, 2, "", Some(0), 1, ""));
+    let [third, fourth, fifth] = [2, 3, 4].map(|index| result(index, index + 1, "", None, 0, ""));
+    assert_eq!(results(&stdout(&output)), [failed, third, ran, fourth, fifth], "each job has a result");
+    assert_eq!(endings(&stdout(&output)), ["failed", "not_run", "done", "not_run", "not_run"]);
     assert!(stderr(&output).contains("--keep-going runs all jobs"), "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(1));
     dvm.join().unwrap();
@@ -175,7 +185,7 @@ fn what_fails_is_run_again_as_often_as_asked_and_the_rest_goes_on() {
 }
 
 #[test]
-fn an_interrupt_cancels_what_is_open_and_what_never_began_has_no_result() {
+fn an_interrupt_cancels_what_is_open_and_the_rest_is_told_to_have_never_run() {
     let mut fake = Fake::new();
     let (step, steps) = std::sync::mpsc::channel();
     let dvm = fake.play(move |client| {
@@ -194,9 +204,48 @@ fn an_interrupt_cancels_what_is_open_and_what_never_began_has_no_result() {
     steps.recv().unwrap();
     signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(results(&stdout(&output)), [result(0, 1, "", Some(1), 1, "")]);
+    let never = [1, 2].map(|index| result(index, index + 1, "", None, 0, ""));
+    assert_eq!(results(&stdout(&output)), [&[result(0, 1, "", Some(1), 1, "")][..], &never].concat());
+    assert_eq!(endings(&stdout(&output))[1..], ["not_run", "not_run"]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
     dvm.join().unwrap();
+}
+
+/// Resumes a list with these results; returns the exit code, the number of jobs that ran, and the results then.
+fn resume(jobs: &str, before: &str) -> (Option<i32>, u32, String) {
+    let mut fake = Fake::new();
+    std::fs::write(fake.path().join("jobs"), jobs).unwrap();
+    std::fs::write(fake.path().join("results"), before).unwrap();
+    let dvm = fake.play(serve);
+    let arguments = ["--batch", "jobs", "--resume", "results", "--max-running", "1"];
+    let output = fake.command(PRUN, &arguments).output().unwrap();
+    let ran = dvm.join().unwrap();
+    (output.status.code(), ran, std::fs::read_to_string(fake.path().join("results")).unwrap())
+}
+
+#[test]
+fn a_list_that_is_resumed_runs_what_has_not_ended_well_and_appends_its_results() {
+    let rest = "{\"id\": \"a\", \"argv\": [\"0\"]}\n{\"id\": 7, \"argv\": [\"0\"]}\n";
+    let (code, ran, first) = resume(&format!("0\n3\n{rest}"), "");
+    assert_eq!((code, ran), (Some(1), 2));
+    assert_eq!(endings(&first), ["done", "failed", "not_run", "not_run"]);
+    assert_eq!(results(&first)[3], result(3, 4, "7", None, 0, ""));
+    // The last result was cut off when its writer was killed.
+    let (code, ran, second) = resume(&format!("0\n0\n{rest}"), &first[..first.len() - 9]);
+    assert_eq!((code, ran), (Some(0), 3));
+    assert_eq!(endings(&second), ["done", "failed", "not_run", "done", "done", "done"]);
+    let (code, ran, third) = resume(&format!("0\n0\n{rest}"), &second);
+    assert_eq!((code, ran, third), (Some(0), 0, second), "nothing is left");
+}
+
+#[test]
+fn a_list_is_not_resumed_with_a_file_that_has_no_results() {
+    let fake = Fake::new();
+    std::fs::write(fake.path().join("jobs"), "true\n").unwrap();
+    std::fs::write(fake.path().join("notes"), "no results\n").unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--resume", "notes"]).output().unwrap();
+    assert!(stderr(&output).contains("line 1 is no result"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(fake.path().join("notes")).unwrap(), "no results\n");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn told(tool: Tool, line: &str) -> String {
             PrteParsed::Print(text) => text,
             PrteParsed::Run(run) => format!("{run:#?}\n"),
         }),
-        Tool::Pterm => pterm::parse(&args).map(|parsed| match parsed {
+        Tool::Pterm => pterm::parse(&args, &Default::default()).map(|parsed| match parsed {
             PtermParsed::Print(text) => text,
             PtermParsed::End { connect, .. } => format!("{connect:#?}\n"),
         }),

@@ -351,7 +351,7 @@ mod tests {
         insta::assert_snapshot!(
             [
                 refused("rml_base_radix", "x"),
-                refused("rml_base_radix", "1"),
+                refused("rml_base_radix", "0"),
                 refused("plm_ssh_no_tree_spawn", "maybe"),
                 refused("plm", "pigeon"),
                 refused("state_base_verbose", "-3"),

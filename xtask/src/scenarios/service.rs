@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::context::{Call, Context};
+use super::context::{Call, Context, Expect};
 use super::dvm::{start_dvm, stop_dvm};
 use super::{Scenario, scenarios};
 use crate::workspace::{product, root};

@@ -31,6 +31,8 @@ pub struct BatchRun {
     pub file: String,
     /// File for the results; `None` = standard output.
     pub results: Option<String>,
+    /// File with the results of an earlier run: what has ended well there is left out, and results are appended.
+    pub resume: Option<String>,
     /// True when the list goes on after a failed job.
     pub keep_going: bool,
     /// Number of further runs of a failed job.
@@ -41,6 +43,9 @@ pub struct BatchRun {
 
 /// The default of `--max-running`: enough to keep the DVM busy while replies travel.
 const MAX_RUNNING: usize = 256;
+
+/// The variable that names the DVM of every command, below the options of its line.
+pub(crate) const VARIABLE: &str = "PRTEPROXY_USE_DVM";
 
 /// The options about the DVM that were read so far.
 #[derive(Default)]
@@ -110,11 +115,16 @@ impl ConnectAsk {
 
     /// Returns the DVM to look for; `None` = `prterun` makes a private one.
     pub(crate) fn finish(self, tool: Tool, environment: &Environment) -> Result<Option<Connect>, UsageError> {
-        const VARIABLE: &str = "PRTEPROXY_USE_DVM";
         let mut selector = self.selector.0;
-        if tool == Tool::Prterun && selector.is_none() {
-            let Some(text) = environment.get(VARIABLE).filter(|text| !text.is_empty()) else { return Ok(None) };
-            selector = Some(Selector::dvm(text).map_err(|e| wrong("PRTEPROXY_USE_DVM (environment)", &e))?);
+        if selector.is_none() {
+            match environment.get(VARIABLE).filter(|text| !text.is_empty()) {
+                None if tool == Tool::Prterun => return Ok(None),
+                None => {}
+                Some(text) => {
+                    let named = Selector::dvm(text);
+                    selector = Some(named.map_err(|e| wrong("PRTEPROXY_USE_DVM (environment)", &e))?);
+                }
+            }
         }
         let patience = Patience { wait: self.wait.0, retries: self.retries.0 };
         Ok(Some(Connect { selector: selector.unwrap_or_default(), key: self.key.0, patience, never: self.never }))
@@ -122,18 +132,19 @@ impl ConnectAsk {
 }
 
 /// Reads the connection options of a command that has no jobs.
-pub(crate) fn of(options: ConnectionOptions) -> Result<Connect, UsageError> {
+pub(crate) fn of(options: ConnectionOptions, environment: &Environment) -> Result<Connect, UsageError> {
     let mut ask = ConnectAsk::default();
     ask.add(DvmChoice::default(), options)?;
-    Ok(ask.finish(Tool::Pterm, &Environment::new())?.unwrap_or_default())
+    Ok(ask.finish(Tool::Pterm, environment)?.unwrap_or_default())
 }
 
 /// Returns the list of jobs, if the line has one.
 pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageError> {
-    let BatchOptions { batch, results, keep_going, retries, max_running } = options;
+    let BatchOptions { batch, results, resume, keep_going, retries, max_running } = options;
     let Some(file) = batch else {
         let stray = [
             ("--results", results.is_some()),
+            ("--resume", resume.is_some()),
             ("--keep-going", keep_going),
             ("--retries", retries.is_some()),
             ("--max-running", max_running.is_some()),
@@ -149,13 +160,19 @@ pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageErro
     if file.is_empty() {
         return Err(UsageError::value("--batch", "the value is empty", "Give a file with one job a line, or `-`."));
     }
+    if results.is_some() && resume.is_some() {
+        return Err(UsageError::Conflict {
+            what: "--results and --resume both name the file of the results".to_owned(),
+            next: "Give --resume alone: it appends to the file that it reads.".to_owned(),
+        });
+    }
     let count = |option, text: Option<String>| text.map(|t| number(option, &t, "Give a number.")).transpose();
     let max_running = count("--max-running", max_running)?.map_or(MAX_RUNNING, |n| n as usize);
     if max_running == 0 {
         return Err(UsageError::value("--max-running", "with 0 nothing ever runs", "Give 1 or more."));
     }
     let retries = count("--retries", retries)?.unwrap_or(0);
-    Ok(Some(BatchRun { file, results, keep_going, retries, max_running }))
+    Ok(Some(BatchRun { file, results, resume, keep_going, retries, max_running }))
 }
 
 fn wrong(option: &str, error: &SelectorError) -> UsageError {

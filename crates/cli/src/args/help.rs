@@ -306,7 +306,8 @@ XDG_RUNTIME_DIR, /run/user/<uid> or /tmp. With several of them at one place it i
   the only one
 
 --dvm says the same in one word, for prterun as well: search, pid:N, pid:file:PATH, uri:URI, file:PATH,
-ns:NAME, system, system-first. --wait-to-connect 10 looks for it for ten seconds.
+ns:NAME, system, system-first. --wait-to-connect 10 looks for it for ten seconds. The environment variable
+PRTEPROXY_USE_DVM has the same words for prterun, prun, pterm and pdvm; options of the line win.
 
 prun, pterm and pdvm find a DVM on each node that it has a daemon on, by the same words; what they say goes to the
 head through that daemon, which leaves prted.<pid>.* in one of these places. DVMs whose heads are on the node come first.
@@ -331,7 +332,8 @@ expansions: options of prun, the program, its arguments
 or a JSON object with one of argv and cmd, and any of the others:
 
   {\"id\": \"a\", \"argv\": [\"./solve\", \"case 1\"], \"np\": 4, \"host\": \"n1\", \"env\": {\"A\": \"1\"},
-   \"cwd\": \"/data\", \"stdout\": \"a.out\", \"stderr\": \"a.err\", \"retries\": 2}
+   \"cwd\": \"/data\", \"stdout\": \"a.out\", \"stderr\": \"a.err\", \"retries\": 2,
+   \"timeout\": 60, \"options\": [\"--map-by\", \"node\"]}                  options: any others of prun
   {\"cmd\": \"./solve < in | sort\", \"output\": \"b.log\"}    cmd is for /bin/sh; output is both in one file
 
 A job without -n (or -N, --map-by ppr) is one process. Jobs wait for slots, read no standard input, and at most
@@ -339,13 +341,17 @@ A job without -n (or -N, --map-by ppr) is one process. Jobs wait for slots, read
 
 Results are JSON Lines, one object for each job when it is over:
 
-  {\"schema\":1,\"index\":0,\"line\":1,\"id\":\"a\",\"job\":7,\"exit_code\":0,\"attempts\":1,\"queued\":T,
-   \"started\":T,\"ended\":T,\"node\":\"n1\",\"error\":null}
+  {\"schema\":1,\"index\":0,\"line\":1,\"id\":\"a\",\"job\":7,\"exit_code\":0,\"ending\":\"done\",\"attempts\":1,
+   \"queued\":T,\"started\":T,\"ended\":T,\"node\":\"n1\",\"error\":null}
 
+ending: done, failed, killed, refused or \"lost ranks\", as pdvm jobs says; cancelled (by Ctrl-C), not_run (the list
+was stopped before it began), or unknown (the DVM was lost). Every job of a file has a result.
 T: seconds since 1970; the times, job and node are those of the last attempt, null when there is none.
 With --results FILE they go there, and the output of the jobs goes to standard output and error. Without it they go
 to standard output, and all output of the jobs goes to standard error. --output file=F or dir=D in a line gives a
 job files of its own.
+
+prun --batch FILE --resume RESULTS runs what has not ended well yet, by id or else by line, and appends to RESULTS.
 
 After the first failure no more jobs are submitted, those that run are waited for; --keep-going goes on.
 The exit code is 0 when all jobs ended well, else 1.

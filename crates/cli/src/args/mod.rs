@@ -35,8 +35,8 @@ use ferrite_rm::HostList;
 use ferrite_types::{EnvOp, HostRef, JobSpec, Signal};
 use ferrite_wire::control::SessionChoice;
 
-pub(crate) use connect::of as connect_of;
 pub use connect::{BatchRun, Connect};
+pub(crate) use connect::{VARIABLE as WHICH_DVM, of as connect_of};
 pub use display::Picture;
 pub(crate) use env::ROOT_PERMISSION;
 pub use env::{Environment, is_launch_identity};

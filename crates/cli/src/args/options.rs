@@ -416,6 +416,10 @@ pub(crate) struct BatchOptions {
     /// results go to standard output, and all output of jobs to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<String>,
+    /// Leave out jobs that have ended well according to this file of results, and append results to it. A file that is
+    /// not there yet is made
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<String>,
     /// Go on after a failed job; without this option no more jobs are submitted
     #[arg(long)]
     pub(crate) keep_going: bool,

@@ -5,6 +5,7 @@
 use clap::{FromArgMatches, Parser};
 
 use super::connect::of as connect_of;
+use super::env::Environment;
 use super::options::{AboutOptions, ConnectionOptions};
 
 use super::{Connect, Tool, UsageError, matches_of};
@@ -55,7 +56,7 @@ pub enum PtermParsed {
 ///
 /// # Errors
 /// The first fault of the line.
-pub fn parse(args: &[String]) -> Result<PtermParsed, UsageError> {
+pub fn parse(args: &[String], environment: &Environment) -> Result<PtermParsed, UsageError> {
     let matches = match matches_of(Tool::Pterm, args)? {
         Ok(matches) => matches,
         Err(text) => return Ok(PtermParsed::Print(text)),
@@ -63,5 +64,5 @@ pub fn parse(args: &[String]) -> Result<PtermParsed, UsageError> {
     // Help and version were answered before.
     let PtermOptions { connection, verbose, quiet, about: _ } = PtermOptions::from_arg_matches(&matches)
         .map_err(|e| UsageError::Conflict { what: e.to_string(), next: String::new() })?;
-    connect_of(connection).map(|connect| PtermParsed::End { connect, verbose, quiet })
+    connect_of(connection, environment).map(|connect| PtermParsed::End { connect, verbose, quiet })
 }

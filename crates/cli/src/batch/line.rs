@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError};
+use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError, WHICH_DVM};
 
 /// A job, as its line describes it.
 #[derive(Clone, Debug)]
@@ -64,6 +64,7 @@ struct Described {
     #[serde(default)]
     env: BTreeMap<String, String>,
     cwd: Option<String>,
+    timeout: Option<u32>,
     #[serde(default)]
     options: Vec<String>,
     stdout: Option<String>,
@@ -89,6 +90,8 @@ pub(crate) struct Fields {
     pub(crate) host: Option<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: Option<String>,
+    /// The most seconds that it may run.
+    pub(crate) timeout: Option<u32>,
     /// Further options of `prun`.
     pub(crate) options: Vec<String>,
 }
@@ -102,7 +105,9 @@ pub struct LineParser {
 impl LineParser {
     /// Makes a parser; `-x` forwards variables of this environment.
     #[must_use]
-    pub fn new(environment: Environment) -> LineParser {
+    pub fn new(mut environment: Environment) -> LineParser {
+        // It chooses the DVM of the command, and a line has none of its own.
+        environment.remove(WHICH_DVM);
         LineParser { parser: Parser::new(Tool::Prun), environment }
     }
 
@@ -129,13 +134,9 @@ impl LineParser {
             (Some(both), None, None) => (Some(both.clone()), Some(both)),
             _ => return Err(LineError::Output),
         };
-        let Described { argv, cmd, np, host, env, cwd, options, .. } = job;
-        let run = self.run_of(Fields { argv, cmd, np, host, env, cwd, options })?;
-        let id = job.id.map(|id| match id {
-            Id::Text(text) => text,
-            Id::Number(number) => number.to_string(),
-        });
-        Ok(BatchLine { id, run, stdout, stderr, retries: job.retries })
+        let Described { id, retries, argv, cmd, np, host, env, cwd, timeout, options, .. } = job;
+        let run = self.run_of(Fields { argv, cmd, np, host, env, cwd, timeout, options })?;
+        Ok(BatchLine { id: id.map(Id::into_text), run, stdout, stderr, retries })
     }
 
     /// Returns the job that fields describe.
@@ -152,6 +153,7 @@ impl LineParser {
         let mut words = job.options;
         words.extend(job.np.map(|n| format!("-n={n}")));
         words.extend(job.host.map(|host| format!("--host={host}")));
+        words.extend(job.timeout.map(|seconds| format!("--timeout={seconds}")));
         words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
         words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
         // In an array `:` is an argument like any other; on a line it separates applications.
@@ -180,6 +182,27 @@ impl LineParser {
         match outer.iter().find(|(_, said)| *said) {
             Some((what, _)) => Err(LineError::Outer(what)),
             None => Ok(run),
+        }
+    }
+}
+
+/// Returns the name that the author has given the job of a line, whatever else is wrong with the line.
+pub(crate) fn id_of(line: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: Option<Id>,
+    }
+    if !line.trim_start().starts_with('{') {
+        return None;
+    }
+    serde_json::from_str::<Named>(line).ok()?.id.map(Id::into_text)
+}
+
+impl Id {
+    fn into_text(self) -> String {
+        match self {
+            Id::Text(text) => text,
+            Id::Number(number) => number.to_string(),
         }
     }
 }

@@ -11,11 +11,12 @@ use ferrite_client::{ClientEvent, ClientLoop};
 use ferrite_rm::Params;
 use ferrite_types::{JobId, Signal};
 use ferrite_wire::Stream;
-use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, Request, Submission};
+use ferrite_wire::control::{ClientMessage, Done, DvmMessage, Ending, JobStatus, Reply, Request, Submission};
 
 use super::feed::{Feed, Line};
-use super::line::LineParser;
-use super::outcome::{Epoch, Outcome, Progress, SCHEMA};
+use super::line::{LineParser, id_of};
+use super::outcome::{CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, UNKNOWN};
+use super::resume::Done as Finished;
 use super::screen::Screen;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
@@ -48,8 +49,16 @@ struct Open {
     job: Option<JobId>,
     error: String,
     files: [Option<File>; 2],
-    /// True when the job was withdrawn before it started; it counts as never submitted.
+    /// True when this command has ended it; if it had not started, it counts as never run.
     withdrawn: bool,
+    /// True when the DVM was lost while the job was open.
+    is_lost: bool,
+}
+
+/// True for a job that need not be run again. A job may go on without processes that went with their nodes.
+fn is_good(done: &Done) -> bool {
+    let lost_ranks = done.job.as_ref().is_some_and(|job| job.ending == Some(Ending::LostRanks));
+    done.exit_code == 0 && !lost_ranks
 }
 
 /// The options of a list.
@@ -80,6 +89,10 @@ pub(super) struct List<'a> {
     interrupts: u32,
     /// Number of submitted jobs that were withdrawn before they began.
     withdrawn: u64,
+    /// The jobs that an earlier run has finished.
+    finished: Finished,
+    /// True for a list that is read to its end when it was stopped: a file, and no pipe.
+    is_file: bool,
 }
 
 impl<'a> List<'a> {
@@ -90,6 +103,7 @@ impl<'a> List<'a> {
         results: Option<File>,
         epoch: Epoch,
         total: Option<u64>,
+        finished: Finished,
     ) -> List<'a> {
         List {
             setting,
@@ -105,6 +119,8 @@ impl<'a> List<'a> {
             stopped: false,
             interrupts: 0,
             withdrawn: 0,
+            finished,
+            is_file: total.is_some(),
         }
     }
 
@@ -112,8 +128,13 @@ impl<'a> List<'a> {
     pub(super) fn run(mut self) -> i32 {
         loop {
             self.submit_more();
-            if self.open.is_empty() && (self.stopped || self.feed.is_over()) {
-                return self.finish();
+            if self.open.is_empty() {
+                if self.feed.is_over() || (self.stopped && !self.is_file) {
+                    return self.finish();
+                }
+                if self.stopped {
+                    self.leave_out();
+                }
             }
             if self.screen.is_due() {
                 self.screen.draw(&self.progress.line(self.open.len()));
@@ -137,15 +158,47 @@ impl<'a> List<'a> {
         }
     }
 
+    /// Writes a result for each line that is left when the list was stopped.
+    fn leave_out(&mut self) {
+        loop {
+            match self.feed.next_line() {
+                Some((line, text)) => {
+                    let text = text.unwrap_or_default();
+                    let id = id_of(&text);
+                    let is_job = !matches!(self.parser.parse(&text), Ok(None));
+                    if is_job && !self.is_finished(line, id.as_deref()) {
+                        let index = self.take_index();
+                        self.write_result(&Outcome::without_run(index, line, id.as_deref(), NOT_RUN));
+                    }
+                }
+                None if self.feed.is_over() || self.screen.client.is_reading() => return,
+                None => return self.screen.client.read_input(READ),
+            }
+        }
+    }
+
+    /// True for a job that an earlier run has finished; it counts as one that has ended well.
+    fn is_finished(&mut self, line: u64, id: Option<&str>) -> bool {
+        let is_finished = self.finished.has(line, id);
+        if is_finished {
+            self.take_index();
+            self.progress.ended += 1;
+        }
+        is_finished
+    }
+
     /// Submits the job of a line, or reports why the line has none.
     fn take(&mut self, line: u64, text: Line) {
+        let id = text.as_ref().ok().and_then(|text| id_of(text));
         let parsed = text.map_err(str::to_owned).and_then(|text| self.parser.parse(&text).map_err(|e| e.to_string()));
         let described = match parsed {
             Ok(None) => return,
             Ok(Some(described)) => described,
-            Err(why) => return self.refuse(line, None, &why),
+            Err(why) => return self.refuse(line, id.as_deref(), &why),
         };
-        let id = described.id.clone();
+        if self.is_finished(line, id.as_deref()) {
+            return;
+        }
         let opened = self.files(described.stdout.as_deref(), described.stderr.as_deref());
         let submission =
             prepare_listed(described.run, self.setting.params, self.setting.around).map_err(|e| e.to_string());
@@ -165,6 +218,7 @@ impl<'a> List<'a> {
                     error: String::new(),
                     files,
                     withdrawn: false,
+                    is_lost: false,
                 });
             }
         }
@@ -207,20 +261,7 @@ impl<'a> List<'a> {
     fn refuse(&mut self, line: u64, id: Option<&str>, why: &str) {
         let index = self.take_index();
         let text = format!("line {line}: {why}");
-        self.write_result(&Outcome {
-            schema: SCHEMA,
-            index,
-            line,
-            id,
-            job: None,
-            exit_code: None,
-            attempts: 0,
-            queued: None,
-            started: None,
-            ended: None,
-            node: None,
-            error: Some(&text),
-        });
+        self.write_result(&Outcome { error: Some(&text), ..Outcome::without_run(index, line, id, REFUSED_LINE) });
         self.count(false);
     }
 
@@ -308,7 +349,9 @@ impl<'a> List<'a> {
         let began = done.job.as_ref().is_some_and(|job| job.procs > 0);
         if open.withdrawn && !began {
             self.withdrawn += 1;
-        } else if done.exit_code != 0 && open.retries > 0 && !self.stopped {
+            let outcome = Outcome::without_run(open.index, open.line, open.id.as_deref(), NOT_RUN);
+            self.write_result(&Outcome { job: open.job.map(|JobId(job)| job), ..outcome });
+        } else if !is_good(&done) && open.retries > 0 && !self.stopped {
             open.retries -= 1;
             self.submit(open);
         } else {
@@ -318,23 +361,23 @@ impl<'a> List<'a> {
 
     fn end(&mut self, open: &Open, done: &Done) {
         let never_ran = done.job.is_none();
+        let ending = match done.job.as_ref().and_then(|status| status.ending) {
+            Some(Ending::Killed) if open.withdrawn => CANCELLED,
+            Some(ending) => ending.name(),
+            None if open.withdrawn => CANCELLED,
+            None if never_ran && open.is_lost => UNKNOWN,
+            None => REFUSED_LINE,
+        };
         let mut outcome = Outcome {
-            schema: SCHEMA,
-            index: open.index,
-            line: open.line,
-            id: open.id.as_deref(),
             job: open.job.map(|JobId(job)| job),
             exit_code: Some(done.exit_code).filter(|_| !never_ran),
             attempts: open.attempts,
-            queued: None,
-            started: None,
-            ended: None,
-            node: None,
             error: Some(open.error.as_str()).filter(|text| done.exit_code != 0 && !text.is_empty()),
+            ..Outcome::without_run(open.index, open.line, open.id.as_deref(), ending)
         };
         done.job.iter().for_each(|status| self.epoch.fill(&mut outcome, status));
         self.write_result(&outcome);
-        self.count(done.exit_code == 0);
+        self.count(is_good(done));
     }
 
     fn count(&mut self, well: bool) {
@@ -385,6 +428,7 @@ impl<'a> List<'a> {
     fn gone(&mut self, why: &str, next: &str) -> i32 {
         for (_, mut open) in std::mem::take(&mut self.open) {
             open.error = why.to_owned();
+            open.is_lost = true;
             self.end(&open, &Done { exit_code: 1, job: None });
         }
         self.write(Stream::Stderr, frame::framed(self.setting.name, &[why, next]).as_bytes());

@@ -20,12 +20,44 @@ pub(crate) struct Outcome<'a> {
     pub(crate) id: Option<&'a str>,
     pub(crate) job: Option<u32>,
     pub(crate) exit_code: Option<u8>,
+    /// As `pdvm` says it, or one of the constants of this file.
+    pub(crate) ending: &'static str,
     pub(crate) attempts: u32,
     pub(crate) queued: Option<f64>,
     pub(crate) started: Option<f64>,
     pub(crate) ended: Option<f64>,
     pub(crate) node: Option<String>,
     pub(crate) error: Option<&'a str>,
+}
+
+/// The ending of a job that was never started: the list was stopped before.
+pub(crate) const NOT_RUN: &str = "not_run";
+/// The ending of a job that this command has ended.
+pub(crate) const CANCELLED: &str = "cancelled";
+/// The ending of a job that could not be submitted.
+pub(crate) const REFUSED: &str = "refused";
+/// The ending of a job whose DVM was lost.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+impl<'a> Outcome<'a> {
+    /// A job that has not run.
+    pub(crate) fn without_run(index: u64, line: u64, id: Option<&'a str>, ending: &'static str) -> Outcome<'a> {
+        Outcome {
+            schema: SCHEMA,
+            index,
+            line,
+            id,
+            job: None,
+            exit_code: None,
+            ending,
+            attempts: 0,
+            queued: None,
+            started: None,
+            ended: None,
+            node: None,
+            error: None,
+        }
+    }
 }
 
 impl Outcome<'_> {
@@ -143,22 +175,13 @@ mod tests {
     #[test]
     fn a_result_is_one_line_with_every_field() {
         let outcome = Outcome {
-            schema: SCHEMA,
-            index: 0,
-            line: 2,
-            id: Some("a\nb"),
-            job: None,
-            exit_code: None,
-            attempts: 0,
-            queued: None,
             started: Some(Epoch(1_790_000_000.0).at(1_234_567)),
-            ended: None,
-            node: None,
             error: Some("no"),
+            ..Outcome::without_run(0, 2, Some("a\nb"), NOT_RUN)
         };
         assert_eq!(
             outcome.line(),
-            "{\"schema\":1,\"index\":0,\"line\":2,\"id\":\"a\\nb\",\"job\":null,\"exit_code\":null,\"attempts\":0,\
+            "{\"schema\":1,\"index\":0,\"line\":2,\"id\":\"a\\nb\",\"job\":null,\"exit_code\":null,\"ending\":\"not_run\",\"attempts\":0,\
              \"queued\":null,\"started\":1790000001.235,\"ended\":null,\"node\":null,\"error\":\"no\"}\n"
         );
     }

@@ -25,11 +25,11 @@ impl Dvm {
     /// # Errors
     /// There is no such DVM, there are several, or it does not answer.
     pub(crate) fn find(which: ConnectionOptions) -> Result<Dvm, Failure> {
-        let connect = connect_of(which)?;
+        let around = Surroundings::of_process(machine::environment()).map_err(Failure::Surroundings)?;
+        let connect = connect_of(which, &around.environment)?;
         if connect.never {
             return Err(Failure::Never);
         }
-        let around = Surroundings::of_process(machine::environment()).map_err(Failure::Surroundings)?;
         let base = setup::tmpdir_base_here(&around)?;
         let here = Here::of(around.hostname, base.as_deref(), |name| around.environment.get(name).cloned());
         let connection = ferrite_client::connect(&connect.selector, connect.key.as_deref(), connect.patience, &here)?;

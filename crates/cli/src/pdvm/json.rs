@@ -440,6 +440,8 @@ pub(crate) struct Ordered {
     pub(crate) order: &'static str,
     pub(crate) job: u32,
     pub(crate) signal: Option<i32>,
+    /// True when the job was over before.
+    pub(crate) over: bool,
 }
 
 /// `kind: "sessions"`.

@@ -80,7 +80,7 @@ pub(super) fn told(signal: Signal) -> String {
 }
 
 fn to_json(job: JobId, signal: Signal, moment: &Moment) -> String {
-    json::document("ordered", moment, Ordered { order: "signal", job: job.0, signal: Some(signal.0) })
+    json::document("ordered", moment, Ordered { order: "signal", job: job.0, signal: Some(signal.0), over: false })
 }
 
 #[cfg(test)]

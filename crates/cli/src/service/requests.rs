@@ -55,6 +55,7 @@ pub(crate) struct Task {
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: Option<String>,
+    pub(crate) timeout: Option<u32>,
     #[serde(default)]
     pub(crate) options: Vec<String>,
     pub(crate) stdin: Option<String>,

@@ -223,6 +223,7 @@ impl Talk {
 
     // Requests of the client.
 
+    /// Handles a request of the client: it gets one answer, now or later (spec L90).
     fn take(&mut self, id: Option<Id>, ask: Ask, out: &mut Out) {
         let question = match ask {
             Ask::Submit(asked) => return self.submit(id, asked, out),
@@ -294,6 +295,7 @@ impl Talk {
         }
     }
 
+    /// Submits tasks, as far as the client may have more of them (spec L92).
     fn submit(&mut self, id: Option<Id>, asked: Submit, out: &mut Out) {
         let submission = self.group();
         let (mut places, mut missing) = (Vec::with_capacity(asked.tasks.len()), 0);
@@ -343,6 +345,7 @@ impl Talk {
         }
     }
 
+    /// Waits for jobs of any client (spec L91).
     fn wait(&mut self, id: Option<Id>, asked: Wait, out: &mut Out) {
         let mut jobs: BTreeSet<JobId> = asked.jobs.into_iter().map(JobId).collect();
         for name in asked.tasks {
@@ -482,7 +485,7 @@ impl Talk {
         }
     }
 
-    /// Handles the reply to a submission, which is the end of its job.
+    /// Handles the reply to a submission, which is the end of its job (spec L90).
     fn on_end(&mut self, mut task: Task, reply: Reply, out: &mut Out) {
         if let Some(job) = task.job {
             self.of_job.remove(&job);
@@ -612,6 +615,7 @@ impl Talk {
 
     // Answers.
 
+    /// Handles the reply to a question or an order (spec L91).
     fn on_answer(&mut self, id: Option<Id>, question: Question, reply: Reply, out: &mut Out) {
         let id = id.as_ref();
         match (question, reply) {

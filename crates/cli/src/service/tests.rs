@@ -121,6 +121,7 @@ fn done(job: u32, code: u8) -> Reply {
     Reply::Done(Done { exit_code: code, job: Some(status(job, Some(code))) })
 }
 
+/// Clients of the service (spec L90).
 #[test]
 fn tasks_are_answered_together_with_their_jobs_and_each_end_is_told() {
     let mut client = Client::new();
@@ -202,6 +203,7 @@ fn a_client_that_follows_hears_what_its_tasks_wait_for_and_when_they_start() {
     assert_eq!(client.step(9, JobState::Map).only_line()["kind"], json!("job_state"));
 }
 
+/// Clients of the service (spec L91).
 #[test]
 fn a_wait_is_answered_when_all_its_jobs_are_over() {
     let mut client = Client::new();
@@ -239,6 +241,7 @@ fn a_task_is_found_by_its_name_from_another_connection() {
     assert_eq!(heard.only_line()["reason"], json!("refused"));
 }
 
+/// Clients of the service (spec L91).
 #[test]
 fn cancelling_what_is_over_is_no_error() {
     let mut client = Client::new();
@@ -259,6 +262,7 @@ fn cancelling_what_is_over_is_no_error() {
     assert_eq!(heard.messages, [ClientMessage::Cancel { id: task }]);
 }
 
+/// Clients of the service (spec L90).
 #[test]
 fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
     let mut client = Client::new();
@@ -293,6 +297,7 @@ fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
     assert!(matches!(client.say(&json!({"schema": 1, "kind": "nodes"})).requests()[..], [(_, Request::Nodes)]));
 }
 
+/// Clients of the service (spec L92).
 #[test]
 fn what_a_client_has_under_way_is_bounded() {
     let mut client = Client::new();
@@ -308,6 +313,7 @@ fn what_a_client_has_under_way_is_bounded() {
     assert_eq!(heard.only_line()["reason"], json!("refused"));
 }
 
+/// Clients of the service (spec L92).
 #[test]
 fn files_of_the_heads_machine_are_not_read() {
     let mut client = Client::new();

@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{
-    CONTROL_VERSION, ClientMessage, Done, DvmMessage, DvmStatus, GREETING_LEN, JobStatus, Reply, Request, Submission,
-    greeting,
+    CONTROL_VERSION, ClientMessage, Done, DvmMessage, DvmStatus, Ending, GREETING_LEN, JobStatus, Reply, Request,
+    Submission, greeting,
 };
 use ferrite_wire::{DvmContact, Stream};
 
@@ -138,7 +138,8 @@ impl Client {
 
     /// The end of a job that ran.
     pub(crate) fn over(&mut self, id: u32, job: u32, exit_code: u8) {
-        let job = JobStatus { exit_code: Some(exit_code), procs: 1, ..waiting(job) };
+        let ending = Some(if exit_code == 0 { Ending::Done } else { Ending::Failed });
+        let job = JobStatus { exit_code: Some(exit_code), ending, procs: 1, ..waiting(job) };
         self.reply(id, Reply::Done(Done { exit_code, job: Some(job) }));
     }
 

@@ -13,6 +13,7 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
 
+use super::service::Opened;
 use super::*;
 use crate::session_dir::SessionDir;
 use ferrite_core::HeadInput;
@@ -28,7 +29,8 @@ impl Door {
     fn new() -> Door {
         let base = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
-        let control = Control::new(inbox, "prte-here-1", None);
+        let service = Opened::new(Rc::new(Echo), "prte-here-1", std::time::Instant::now());
+        let control = Control::new(inbox, "prte-here-1", Some(service));
         let socket = listen(&control, &SessionDir::planned(base.path(), "prte", 1)).unwrap();
         Door { _base: base, socket, control, inputs }
     }
@@ -368,5 +370,71 @@ fn what_follows_a_reply_is_for_tools_and_ends_with_them() {
         }
         assert_eq!(gone, [job, of_tool], "the job that runs, and the change that may go on");
         assert!(!door.control.resized(of_tool, &done));
+    });
+}
+
+/// A service that asks for the nodes when it hears a line, and says what it is told.
+#[derive(Debug)]
+struct Echo;
+
+#[derive(Debug, Default)]
+struct EchoTalk(Vec<u8>);
+
+impl service::Service for Echo {
+    fn interpreter(&self, _dvm: &str, _began: Duration) -> Box<dyn Interpreter> {
+        Box::<EchoTalk>::default()
+    }
+}
+
+impl Interpreter for EchoTalk {
+    fn hear(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn next(&mut self, _now: Duration) -> Option<service::Said> {
+        let end = self.0.iter().position(|byte| *byte == b'\n')?;
+        let lines = self.0.drain(..=end).collect();
+        let messages = vec![ClientMessage::Open { id: 1, request: Request::Nodes }, ClientMessage::Follow { id: 0 }];
+        Some(service::Said { lines, messages })
+    }
+
+    fn tell(&mut self, message: DvmMessage, _now: Duration) -> service::Said {
+        match message {
+            // What it asks here reaches the machine although the machine is being served.
+            DvmMessage::Reply { id: 1, .. } => {
+                let messages = vec![ClientMessage::Open { id: 2, request: Request::Jobs }];
+                service::Said { lines: b"{reply}\n".to_vec(), messages }
+            }
+            DvmMessage::Event { .. } => service::Said::default(),
+            other => service::Said { lines: format!("{other:?}\n").into_bytes(), messages: Vec::new() },
+        }
+    }
+}
+
+/// The bytes of a client of the service (spec L90).
+#[test]
+fn a_client_that_begins_with_a_brace_speaks_lines() {
+    play(async {
+        let mut door = Door::new();
+        let mut client = UnixStream::connect(&door.socket).await.unwrap();
+        client.write_all(b"{a").await.unwrap();
+        tokio::task::yield_now().await;
+        client.write_all(b"}\n").await.unwrap();
+        let (asked, request) = door.request().await;
+        assert_eq!(request, Request::Nodes);
+        let mut line = [0; 4];
+        client.read_exact(&mut line).await.unwrap();
+        assert_eq!(&line, b"{a}\n", "no greeting, and the line as it was sent");
+        door.control.reply(asked, Reply::Nodes(Vec::new()));
+        let mut line = [0; 8];
+        client.read_exact(&mut line).await.unwrap();
+        assert_eq!(&line, b"{reply}\n");
+        let (_, request) = door.request().await;
+        assert_eq!(request, Request::Jobs, "an answer made it ask more");
+        // Events of which it says nothing are no lines.
+        let step = Transition::Job { job: JobId(1), from: None, to: JobState::Init };
+        (0..100).for_each(|_| door.control.event(Timestamp(1), &step));
+        drop(client);
+        assert!(matches!(door.inputs.recv().await, Some(Input::Head(HeadInput::ClientGone(_)))), "its request is over");
     });
 }

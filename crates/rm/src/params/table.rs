@@ -256,7 +256,7 @@ pub const KNOWN: &[Known] = &[
     ),
     known("rmaps_base_verbose", VERBOSITY, Some("0"), "shows maps of jobs: 1: as --display map; 5: as --display map-devel"),
     known("rmaps_default_inherit", Kind::Flag, Some("false"), "jobs started by a job inherit its placement"),
-    known("rml_base_radix", Kind::Number(2, 1_000_000), Some("64"), "children of a daemon in the routing tree")
+    known("rml_base_radix", Kind::Number(1, 1_000_000), Some("64"), "children of a daemon in the routing tree; 1 counts as 2")
         .also(&["routed_radix"]),
     known("rtos", Kind::Text, None, "default of --runtime-options").also(&["runtime_options"]),
     known("schizo_proxy", Kind::Text, None, "default of parameter personality; the mpirun of Open MPI sets it"),
