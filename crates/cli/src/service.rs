@@ -7,8 +7,6 @@ mod answers;
 mod names;
 mod requests;
 mod talk;
-#[cfg(test)]
-mod tests;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -127,3 +125,6 @@ fn option_with_file(run: &Run) -> Option<&'static str> {
     .into_iter()
     .find_map(|(option, said)| said.then_some(option))
 }
+
+#[cfg(test)]
+mod tests;
