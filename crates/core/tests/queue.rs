@@ -222,6 +222,7 @@ fn a_queued_job_that_waits_for_what_stays_reserved_is_refused_when_all_is_idle()
 }
 
 #[test]
+#[allow(clippy::disallowed_types, reason = "the test is about the time that the machine takes, which it never sees")]
 fn a_queue_of_thousands_is_emptied_in_a_time_that_its_square_explains() {
     const COUNT: u32 = 1_500;
     let began = std::time::Instant::now();
