@@ -386,7 +386,9 @@ impl<'a> List<'a> {
         if !well && !self.setting.batch.keep_going && !self.stopped {
             self.stopped = true;
             // Some open jobs wait for slots; only the DVM knows which.
-            self.screen.client.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
+            if !self.open.is_empty() {
+                self.screen.client.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
+            }
         }
     }
 
