@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod checkout;
 mod demo;
+mod dist;
 mod fuzz;
 mod listed;
 mod man;
@@ -53,6 +54,8 @@ cargo xtask COMMAND
   bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
               repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check)
   pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
+  dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
+              roots of Debian, runs jobs, removes them
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)
 ";
@@ -91,6 +94,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "scenarios" => scenarios::main(args)?,
         "soak" => soak::main(args)?,
         "demo" => demo::main(args)?,
+        "dist" => dist::main(args)?,
         "test" => test::main(args)?,
         "verify" => verify::main(args)?,
         "fix" => verify::fix(args)?,

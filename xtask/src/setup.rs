@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -12,7 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::args::Args;
-use crate::workspace::{pypi_dir, which};
+use crate::workspace::{pypi_dir, root, which};
 
 /// The resource that a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +82,45 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 /// Installs the program that makes roots of other Debian releases.
 pub(crate) fn install_debootstrap() -> Result<()> {
     if which("debootstrap").is_some() { Ok(()) } else { install_packages(&["debootstrap"]) }
+}
+
+/// What only `cargo xtask dist` needs: package and program.
+const FOR_DIST: [(&str, &str); 5] = [
+    ("python3-venv", ""),
+    ("rpm", "rpmbuild"),
+    ("lintian", "lintian"),
+    ("debootstrap", "debootstrap"),
+    ("qemu-user-static", "qemu-aarch64-static"),
+];
+
+/// The environment of `cargo xtask dist`: Zig as a linker for all processors and for old releases of glibc.
+const ZIG: (&str, &[&str]) = ("zig", &["cargo-zigbuild==0.24.0", "ziglang==0.17.1"]);
+
+/// The directory of the programs of that environment.
+pub(crate) fn dist_tools() -> PathBuf {
+    pypi_dir().join(ZIG.0).join("bin")
+}
+
+/// Installs what `cargo xtask dist` needs, which no other command does.
+pub(crate) fn ensure_installed_for_dist() -> Result<()> {
+    ensure_installed(Need::Nodes)?;
+    let installed = installed_packages().unwrap_or_default();
+    let is_there = |package: &str, program: &str| {
+        installed.contains(package) || (!program.is_empty() && which(program).is_some())
+    };
+    let missing: Vec<&str> = FOR_DIST.iter().filter(|(p, program)| !is_there(p, program)).map(|(p, _)| *p).collect();
+    if !missing.is_empty() {
+        install_packages(&missing)?;
+    }
+    install_environment(ZIG.0, ZIG.1)?;
+    for processor in crate::dist::Processor::ALL {
+        for libc in ["musl", "gnu"] {
+            let name = format!("{}-unknown-linux-{libc}", processor.name());
+            // An offline machine may have it already; then rustup says so without the network.
+            run(Command::new("rustup").args(["--quiet", "target", "add", &name]).current_dir(root()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Installs what is missing up to `need`.
@@ -184,25 +224,32 @@ fn may_sudo() -> bool {
 }
 
 /// A stamp says that an environment holds exactly these versions: pip is not asked again.
-fn stamp(environment: &str) -> std::path::PathBuf {
+fn stamp(environment: &str) -> PathBuf {
     pypi_dir().join(environment).join("xtask-stamp")
 }
 
+fn is_complete(environment: &str, wheels: &[&str]) -> bool {
+    fs::read_to_string(stamp(environment)).is_ok_and(|s| s == wheels.join("\n"))
+}
+
 fn missing_wheels() -> Vec<&'static str> {
-    let has = |name: &str, wheels: &[&str]| fs::read_to_string(stamp(name)).is_ok_and(|s| s == wheels.join("\n"));
-    PYPI.iter().filter(|(name, wheels)| !has(name, wheels)).map(|(name, _)| *name).collect()
+    PYPI.iter().filter(|(name, wheels)| !is_complete(name, wheels)).map(|(name, _)| *name).collect()
 }
 
 fn install_wheels() -> Result<()> {
-    let missing = missing_wheels();
-    for (name, wheels) in PYPI.iter().filter(|(name, _)| missing.contains(name)) {
+    PYPI.iter().try_for_each(|(name, wheels)| install_environment(name, wheels))
+}
+
+/// Makes an environment below `target/pypi`, unless it holds exactly these versions.
+fn install_environment(name: &str, wheels: &[&str]) -> Result<()> {
+    if !is_complete(name, wheels) {
         println!("setup: {} from PyPI", wheels.join(" "));
         let environment = pypi_dir().join(name);
         // Debian's own Python: it is at the same place on every node, a user's pyenv may not be.
         let python = if fs::exists("/usr/bin/python3")? { "/usr/bin/python3" } else { "python3" };
         run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&environment))?;
         let mut pip = Command::new(environment.join("bin/python"));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]).args(*wheels);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]).args(wheels);
         run(&mut pip)?;
         fs::write(stamp(name), wheels.join("\n"))?;
     }

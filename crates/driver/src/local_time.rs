@@ -18,11 +18,11 @@ pub fn zone_s() -> i64 {
     offset_s(since.map_or(0, |d| d.as_secs() as i64))
 }
 
-fn offset_s(at: libc::time_t) -> i64 {
+fn offset_s(at: i64) -> i64 {
     let mut broken_down = MaybeUninit::<libc::tm>::zeroed();
     // SAFETY: both pointers are valid for the call; zeros are a valid `tm` should it fail, with an offset of zero.
     unsafe {
-        libc::localtime_r(&at, broken_down.as_mut_ptr());
+        libc::localtime_r(&(at as _), broken_down.as_mut_ptr());
         broken_down.assume_init().tm_gmtoff
     }
 }

@@ -7,15 +7,10 @@ use crate::bindings::Functions;
 
 /// The name that 4.2 and all later releases have in common.
 const SONAME: &str = "libpmix.so.2";
-/// Directories in which distributions put a library that the loader's own configuration does not name.
-const FOLDERS: [&str; 6] = [
-    "/usr/lib/x86_64-linux-gnu/pmix2/lib",
-    "/usr/lib/aarch64-linux-gnu/pmix2/lib",
-    "/usr/lib64/pmix/lib",
-    "/opt/pmix/lib",
-    "/usr/local/lib",
-    "/usr/lib64",
-];
+/// Directories in which other distributions, and builds from source, put a library that the loader's own configuration
+/// does not name.
+const FOLDERS: [&str; 5] =
+    ["/usr/lib64/pmix/lib", "/usr/lib64/pmix2/lib", "/opt/pmix/lib", "/usr/local/lib", "/usr/lib64"];
 
 /// A release of libpmix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,8 +170,15 @@ pub fn search_path(chosen: Option<&OsStr>) -> Vec<OsString> {
     if let Some(file) = chosen.filter(|file| !file.is_empty()) {
         return vec![file.to_owned()];
     }
-    let fallbacks = FOLDERS.iter().map(|folder| Path::new(folder).join(SONAME).into_os_string());
+    let folders = [debians_folder(std::env::consts::ARCH)].into_iter().chain(FOLDERS.map(PathBuf::from));
+    let fallbacks = folders.map(|folder| folder.join(SONAME).into_os_string());
     std::iter::once(OsString::from(SONAME)).chain(fallbacks).collect()
+}
+
+/// The directory of Debian's package for a processor, whose name there differs from Rust's for one of them.
+fn debians_folder(processor: &str) -> PathBuf {
+    let processor = if processor == "powerpc64" { "powerpc64le" } else { processor };
+    format!("/usr/lib/{processor}-linux-gnu/pmix2/lib").into()
 }
 
 #[cfg(test)]
@@ -205,6 +207,14 @@ mod tests {
         assert_eq!(search_path(Some(OsStr::new("/x/libpmix.so"))), [OsString::from("/x/libpmix.so")]);
         assert_eq!(search_path(None)[0], OsString::from(SONAME));
         assert!(search_path(Some(OsStr::new(""))).len() > 1);
+    }
+
+    #[test]
+    fn debians_library_is_looked_for_where_the_package_of_this_processor_has_it() {
+        assert_eq!(debians_folder("aarch64"), Path::new("/usr/lib/aarch64-linux-gnu/pmix2/lib"));
+        assert_eq!(debians_folder("powerpc64"), Path::new("/usr/lib/powerpc64le-linux-gnu/pmix2/lib"));
+        let own = format!("/usr/lib/{}-linux-gnu/pmix2/lib/libpmix.so.2", std::env::consts::ARCH);
+        assert_eq!(search_path(None)[1], OsString::from(own));
     }
 
     #[test]

@@ -8,10 +8,14 @@ use super::deprecated::{DEPRECATED, Today};
 use super::error::UsageError;
 use super::tool::Tool;
 
-/// Returns the version as `prterun (Ferrite) 0.1.0`.
+/// The commit of a packaged build (`cargo xtask dist`). Other builds have none: it would make each commit build anew.
+pub(crate) const COMMIT: Option<&str> = option_env!("FERRITE_COMMIT");
+
+/// Returns the version as `prterun (Ferrite) 0.1.0`, in a packaged build with the commit behind it.
 #[must_use]
 pub fn version(command: &str) -> String {
-    format!("{command} (Ferrite) {}\n", env!("CARGO_PKG_VERSION"))
+    let commit = COMMIT.map(|commit| format!(" ({commit})")).unwrap_or_default();
+    format!("{command} (Ferrite) {}{commit}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Returns the whole help, or the help on one topic or option.

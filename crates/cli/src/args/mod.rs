@@ -14,7 +14,7 @@ mod display;
 mod env;
 mod error;
 mod grow;
-mod help;
+pub(crate) mod help;
 mod include;
 mod io;
 mod job_defaults;

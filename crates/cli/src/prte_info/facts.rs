@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::options::InfoOptions;
-use crate::args::UsageError;
+use crate::args::{UsageError, help};
 use crate::machine::Surroundings;
 use crate::setup::parameter_files;
 
@@ -29,7 +29,9 @@ impl<'a, L: FnOnce() -> String> Facts<'a, L> {
         let around = self.around;
         let mut blocks = Vec::new();
         if options.all || options.is_open() {
+            let commit = help::COMMIT.map(|commit| ("Commit".to_owned(), commit.to_owned()));
             let mut lines = lines(&[("Ferrite", VERSION), ("PMIx", &(self.libpmix)())]);
+            lines.extend(commit);
             let files = parameter_files(around).into_iter().map(|path| {
                 let there = if path.exists() { "" } else { " (not there)" };
                 ("Parameter file".to_owned(), format!("{}{there}", path.display()))

@@ -1,0 +1,71 @@
+# Runs in a fresh root without Rust: installs each package, runs jobs, removes it, and compares the files of the root
+# with those before. /inputs has the packages and an MPI program. $MPI: whether Open MPI is to be installed.
+set -eu
+
+say() { echo "dist: $1"; }
+fail() {
+    echo "dist: $1" >&2
+    exit 1
+}
+
+# Log files and the caches of the package manager change with each package.
+files() {
+    find / -xdev \( -path /inputs -o -path /var/log -o -path /var/cache -o -path /var/lib/dpkg -o -path /tmp \
+        -o -path /run -o -path /root \) -prune -o -print | LC_ALL=C sort
+}
+
+# A job of two processes, one on two nodes, an MPI job, and the helper's word on libpmix; $1: a directory of commands.
+jobs() {
+    "$1/prterun" --version
+    "$1/prte_info" | grep PMIx: || fail "prte_info says nothing about PMIx"
+    [ "$("$1/prterun" --allow-run-as-root -n 2 hostname | wc -l)" = 2 ] || fail "two processes did not say two lines"
+    two=$("$1/prterun" --allow-run-as-root --prtemca plm local --host n0:1,n1:1 -n 2 --map-by node \
+        sh -c 'echo $PMIX_RANK')
+    [ "$(echo "$two" | sort | tr '\n' ' ')" = "0 1 " ] || fail "two nodes did not say 0 and 1, but: $two"
+    if [ "$MPI" = yes ]; then
+        hello=$("$1/prterun" --allow-run-as-root -n 2 /inputs/hello)
+        echo "$hello"
+        [ "$(echo "$hello" | grep -c ' of 2 ')" = 2 ] || fail "the MPI program found no other rank"
+    fi
+}
+
+# Compares with the list of $1, which was made before.
+nothing_left() {
+    files > "$1.after"
+    diff "$1" "$1.after" || fail "files were left or lost by the removal"
+    ls -A /tmp /dev/shm | grep -i 'prte\|ferrite\|pmix' && fail "jobs have left files" || true
+}
+
+# An installation must not start services.
+printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d
+[ "$MPI" = no ] || {
+    say "Open MPI and libpmix, by apt-get"
+    { apt-get update -q && apt-get install -y -q --no-install-recommends openmpi-bin openssh-client diffutils; } \
+        > /tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log; fail "apt-get"; }
+}
+command -v cargo rustc && fail "this root has Rust" || true
+
+say "the archive: unpacked, installed below a prefix, called by links"
+files > /root/before
+mkdir /root/unpacked && tar -xzf /inputs/archive.tar.gz -C /root/unpacked
+/root/unpacked/*/bin/prterun --allow-run-as-root -n 1 true || fail "it does not run where it was unpacked"
+/root/unpacked/*/install.sh --prefix /opt/ferrite
+/root/unpacked/*/install.sh --prefix /opt/ferrite # a second time: it replaces itself
+rm -r /root/unpacked
+jobs /opt/ferrite/bin
+mkdir /opt/view && ln -s /opt/ferrite/bin/prterun /opt/view/prterun
+[ "$(/opt/view/prterun --allow-run-as-root -n 1 echo ok)" = ok ] || fail "it does not run through a link"
+[ "$(cd / && PATH=/opt/view:$PATH prterun --allow-run-as-root -n 1 echo ok)" = ok ] || fail "nor by PATH"
+rm -r /opt/view
+/opt/ferrite/share/ferrite/install.sh --uninstall
+nothing_left /root/before
+
+say "the .deb"
+files > /root/before
+dpkg -i /inputs/package.deb
+[ "$(readlink -f /usr/bin/prterun)" = /usr/lib/ferrite-dvm/bin/ferrite ] || fail "prterun is not ours"
+jobs /usr/bin
+dpkg -P ferrite-dvm
+update-alternatives --query prterun > /dev/null 2>&1 && fail "an alternative is left" || true
+nothing_left /root/before
+say "installed, tried and removed"

@@ -1,0 +1,84 @@
+//! `cargo xtask dist`: archive, .deb and .rpm of the product in `target/dist`, with the same bytes each time.
+//!
+//! `build` makes the programs, `layout` says what is where below the prefix, `licences` collects the texts of what is
+//! linked, and `archive`, `deb` and `rpm` write the packages. `check` installs them in fresh roots of Debian, runs a
+//! job there, and removes them.
+
+mod archive;
+mod build;
+mod check;
+mod deb;
+mod enter;
+mod layout;
+mod licences;
+mod release;
+mod rpm;
+mod stage;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::args::Args;
+use crate::runner::announce;
+use crate::setup;
+use crate::workspace::target;
+
+pub(crate) use build::Processor;
+use release::Release;
+
+/// `cargo xtask dist [--processor P] [--no-build] [--check]`
+pub(crate) fn main(mut args: Args) -> Result<()> {
+    let processor: Processor = args.parsed("--processor")?.unwrap_or(Processor::X86_64);
+    let (no_build, is_check) = (args.flag("--no-build"), args.flag("--check"));
+    args.finish()?;
+    setup::ensure_installed_for_dist()?;
+    let release = Release::of_checkout(processor)?;
+    let packages = if no_build { Packages::of(&release) } else { make(&release)? };
+    packages.print()?;
+    if is_check { check::all(&release, &packages) } else { Ok(()) }
+}
+
+/// Where packages, and what is needed to make them, are.
+pub(crate) fn dir() -> PathBuf {
+    target().join("dist")
+}
+
+/// The packages of one processor.
+pub(crate) struct Packages {
+    archive: PathBuf,
+    deb: PathBuf,
+    rpm: PathBuf,
+}
+
+impl Packages {
+    fn of(release: &Release) -> Self {
+        let (version, processor) = (&release.version, release.processor);
+        Self {
+            archive: dir().join(format!("{}.tar.gz", release.name())),
+            deb: dir().join(format!("ferrite-dvm_{version}-1_{}.deb", processor.in_debian())),
+            rpm: dir().join(format!("ferrite-dvm-{version}-1.{}.rpm", processor.name())),
+        }
+    }
+
+    fn print(&self) -> Result<()> {
+        for file in [&self.archive, &self.deb, &self.rpm] {
+            let len = fs::metadata(file).with_context(|| format!("{} is not there", file.display()))?.len();
+            println!("{:>6.2} MB  {}", len as f64 / 1e6, file.display());
+        }
+        Ok(())
+    }
+}
+
+fn make(release: &Release) -> Result<Packages> {
+    let programs = build::programs(release)?;
+    announce("packages");
+    let files = layout::files(release, &programs)?;
+    println!("{:>6.2} MB  installed", layout::size(&files) as f64 / 1e6);
+    let packages = Packages::of(release);
+    fs::write(&packages.archive, archive::written(release, &files)?)?;
+    deb::write(release, &files, &packages.deb)?;
+    rpm::write(release, &files, &packages.rpm)?;
+    Ok(packages)
+}
