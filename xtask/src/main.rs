@@ -7,6 +7,7 @@ mod bench;
 mod checkout;
 mod demo;
 mod dist;
+mod documented;
 mod fuzz;
 mod listed;
 mod man;
@@ -56,6 +57,7 @@ cargo xtask COMMAND
   pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
   dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
               roots of Debian, runs jobs, removes them
+  documented  the commands that README and docs/book show, as they stand there (--no-build)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)
 ";
@@ -95,6 +97,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "soak" => soak::main(args)?,
         "demo" => demo::main(args)?,
         "dist" => dist::main(args)?,
+        "documented" => documented::main(args)?,
         "test" => test::main(args)?,
         "verify" => verify::main(args)?,
         "fix" => verify::fix(args)?,

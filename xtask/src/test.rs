@@ -12,7 +12,7 @@ use crate::args::Args;
 use crate::runner::{announce, build_product, cargo};
 use crate::setup::{self, Need};
 use crate::testbed::permitted;
-use crate::{scenarios, sim, soak};
+use crate::{documented, scenarios, sim, soak};
 
 /// `cargo xtask test [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -38,6 +38,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
     note("simulation", simulation(quick));
     note("scenarios", scenarios_on_nodes(quick, &mut count));
     note("soak", soak(&mut count));
+    note("commands of the documents", documented_commands(&mut count));
     println!("total: {} passed, {} failed", count.passed, count.failed);
     ensure!(failures.is_empty(), "failed: {}", failures.join(", "));
     ensure!(count.passed > 0, "no test ran");
@@ -139,6 +140,15 @@ fn soak(count: &mut Count) -> Result<()> {
     count.passed += usize::from(result.is_ok());
     count.failed += usize::from(result.is_err());
     result
+}
+
+/// The commands that README and the book show, by the product that the scenarios have built.
+fn documented_commands(count: &mut Count) -> Result<()> {
+    announce("commands of the documents");
+    let result = documented::run();
+    count.passed += result.as_ref().copied().unwrap_or(0);
+    count.failed += usize::from(result.is_err());
+    result.map(|_| ())
 }
 
 fn scenarios_on_nodes(quick: bool, count: &mut Count) -> Result<()> {
