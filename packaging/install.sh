@@ -30,21 +30,23 @@ fi
 [ -n "$prefix" ] || fail "no directory is named; $usage"
 manifest=$prefix/share/ferrite/manifest
 
-# Removes the files of the manifest, and the directories that are empty then.
-uninstall() {
-    while IFS= read -r path; do
-        rm -f -- "$prefix/$path"
-    done < "$manifest"
-    # The manifest is the last file; directories are tried from below.
-    sed -n 's,/[^/]*$,,p' "$manifest" | while IFS= read -r dir; do
+# The directories of the files in the list, each after those below it.
+directories() {
+    echo "$1" | sed -n 's,/[^/]*$,,p' | while IFS= read -r dir; do
         while :; do
             echo "$dir"
             case $dir in */*) dir=${dir%/*} ;; *) break ;; esac
         done
-    done | sort -ru > "$manifest.dirs"
-    dirs=$(cat "$manifest.dirs")
-    rm -f -- "$manifest" "$manifest.dirs"
-    echo "$dirs" | while IFS= read -r dir; do
+    done | LC_ALL=C sort -ru
+}
+
+# Removes the files of the manifest, which names itself too, and the directories that are empty then.
+uninstall() {
+    list=$(cat "$manifest")
+    echo "$list" | while IFS= read -r path; do
+        rm -f -- "$prefix/$path"
+    done
+    directories "$list" | while IFS= read -r dir; do
         rmdir -- "$prefix/$dir" 2> /dev/null || true
     done
     rmdir -- "$prefix" 2> /dev/null || true

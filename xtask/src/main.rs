@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod book;
 mod checkout;
 mod demo;
 mod dist;
@@ -57,6 +58,7 @@ cargo xtask COMMAND
   pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
   dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
               roots of Debian, runs jobs, removes them
+  book        the book of docs/book: checks links, lays it with the reference in target/book-src, builds it with mdBook
   documented  the commands that README and docs/book show, as they stand there (--no-build)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)
@@ -96,6 +98,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "scenarios" => scenarios::main(args)?,
         "soak" => soak::main(args)?,
         "demo" => demo::main(args)?,
+        "book" => book::main(args)?,
         "dist" => dist::main(args)?,
         "documented" => documented::main(args)?,
         "test" => test::main(args)?,

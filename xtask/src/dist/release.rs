@@ -40,3 +40,48 @@ fn git(words: &[&str]) -> Result<String> {
     ensure!(output.status.success(), "git {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr).trim());
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    fn text(path: &str) -> String {
+        std::fs::read_to_string(root().join(path)).unwrap_or_default()
+    }
+
+    #[test]
+    fn files_that_name_the_version_name_this_one() {
+        let lines = [
+            ("CITATION.cff", format!("\nversion: {VERSION}\n")),
+            ("packaging/spack/package.py", format!("version(\"{VERSION}\")")),
+            ("packaging/containers/Dockerfile", format!("COPY ferrite-dvm_{VERSION}-1_amd64.deb ")),
+            ("packaging/containers/ferrite.def", format!(" ferrite-dvm_{VERSION}-1_amd64.deb ")),
+            ("README.md", format!("ferrite-{VERSION}-x86_64-linux.tar.gz")),
+            ("CHANGELOG.md", format!("\n## {VERSION}")),
+        ];
+        let eb = format!("packaging/easybuild/Ferrite-{VERSION}.eb");
+        for (path, line) in lines.into_iter().chain([(eb.as_str(), format!("version = '{VERSION}'"))]) {
+            assert!(text(path).contains(&line), "{path} has no line {line:?}");
+        }
+    }
+
+    #[test]
+    fn the_page_about_packaging_lists_files_that_are_there() {
+        let page = text("packaging/README.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let names: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).flat_map(|cell| cell.split(", ")).collect();
+        assert!(names.len() >= 8, "{names:?}");
+        for name in names {
+            let file = root().join("packaging").join(name.trim_matches('`'));
+            assert!(file.exists(), "{} is not there", file.display());
+        }
+    }
+
+    #[test]
+    fn the_archive_and_its_directory_have_a_name_with_version_and_processor() {
+        let release = Release { version: "1.2.3".into(), commit: String::new(), time_s: 0, processor: Processor::Aarch64 };
+        assert_eq!(release.name(), "ferrite-1.2.3-aarch64-linux");
+    }
+}
