@@ -80,12 +80,24 @@ fn lay(source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A man page as Markdown; `None` without mandoc.
+/// A man page as text in a block of Markdown; `None` without mandoc, which writes no Markdown of such pages itself.
 fn manual(page: &Path) -> Result<Option<String>> {
     let Some(mandoc) = which("mandoc") else { return Ok(None) };
-    let outcome = runner::run(Command::new(mandoc).args(["-T", "markdown"]).arg(page), LIMIT)?;
+    let outcome = runner::run(Command::new(mandoc).args(["-T", "utf8", "-O", "width=100"]).arg(page), LIMIT)?;
     anyhow::ensure!(outcome.is_success(), "mandoc {}: {}", page.display(), outcome.tail());
-    Ok(Some(outcome.stdout))
+    Ok(Some(format!("````text\n{}````\n", without_overstrikes(&outcome.stdout))))
+}
+
+/// Takes out what makes letters bold on a printer: a letter, a step back, the letter again.
+fn without_overstrikes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\u{8}' => drop(plain.pop()),
+            letter => plain.push(letter),
+        }
+    }
+    plain
 }
 
 fn listed(dir: &Path) -> Result<Vec<String>> {
@@ -188,6 +200,11 @@ mod tests {
     #[test]
     fn each_link_of_this_repository_leads_to_a_file() {
         check_links().unwrap();
+    }
+
+    #[test]
+    fn bold_letters_of_manual_pages_become_plain() {
+        assert_eq!(without_overstrikes("N\u{8}NA\u{8}A _\u{8}x"), "NA x");
     }
 
     #[test]
