@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn links_are_found_in_prose_and_not_in_code() {
-        let text = "see [a](x/a.md#part), [web](https://e.org) and [here](#below)\n```sh\nx=[](no.md)\n```\n![p](p.svg)";
+        let text =
+            "see [a](x/a.md#part), [web](https://e.org) and [here](#below)\n```sh\nx=[](no.md)\n```\n![p](p.svg)";
         assert_eq!(links(text), ["x/a.md", "p.svg"]);
         assert_eq!(resolved("docs/book/src/a.md", "../../mpirun.md"), Path::new("docs/mpirun.md"));
     }

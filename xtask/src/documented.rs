@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn blocks_of_commands_become_one_script_and_others_do_not() {
-        let page = "# T\n```sh\nprterun -n 1 a\n```\ntext\n```text\noutput\n```\n```console\n$ x\n```\n```sh\nb # c\n```\n";
+        let page =
+            "# T\n```sh\nprterun -n 1 a\n```\ntext\n```text\noutput\n```\n```console\n$ x\n```\n```sh\nb # c\n```\n";
         let found = blocks(page);
         assert_eq!(found.script, "echo 'block of line 2' >&2\nprterun -n 1 a\necho 'block of line 12' >&2\nb # c\n");
         assert_eq!((found.run, found.shown), (2, 1));

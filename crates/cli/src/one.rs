@@ -49,7 +49,8 @@ pub fn main() -> i32 {
 
 /// Chooses a command: its place in the list, and the number of words before its own arguments.
 fn choose(file: &OsStr, words: &[OsString]) -> Option<(usize, usize)> {
-    let place = |word: &OsStr| COMMANDS.iter().position(|(name, ..)| Path::new(word).file_name() == Some(name.as_ref()));
+    let place =
+        |word: &OsStr| COMMANDS.iter().position(|(name, ..)| Path::new(word).file_name() == Some(name.as_ref()));
     let by_word = |at: usize| place(words.get(at)?).map(|found| (found, at + 1));
     place(file).map(|found| (found, 1)).or_else(|| by_word(0)).or_else(|| by_word(1))
 }

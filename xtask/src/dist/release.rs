@@ -71,7 +71,8 @@ mod tests {
     fn the_page_about_packaging_lists_files_that_are_there() {
         let page = text("packaging/README.md");
         let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
-        let names: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).flat_map(|cell| cell.split(", ")).collect();
+        let names: Vec<&str> =
+            rows.filter_map(|row| row.split(" | ").next()).flat_map(|cell| cell.split(", ")).collect();
         assert!(names.len() >= 8, "{names:?}");
         for name in names {
             let file = root().join("packaging").join(name.trim_matches('`'));
@@ -81,7 +82,8 @@ mod tests {
 
     #[test]
     fn the_archive_and_its_directory_have_a_name_with_version_and_processor() {
-        let release = Release { version: "1.2.3".into(), commit: String::new(), time_s: 0, processor: Processor::Aarch64 };
+        let release =
+            Release { version: "1.2.3".into(), commit: String::new(), time_s: 0, processor: Processor::Aarch64 };
         assert_eq!(release.name(), "ferrite-1.2.3-aarch64-linux");
     }
 }
