@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 pub(super) fn all(release: &Release, packages: &Packages) -> Result<()> {
     announce("lintian");
     let mut lintian = Command::new("lintian");
-    let status = lintian.args(["--fail-on", "error", "--no-tag-display-limit", "--allow-root"]).arg(&packages.deb);
+    let status = lintian.args(["--fail-on", "error", "--tag-display-limit", "0", "--allow-root"]).arg(&packages.deb);
     ensure!(status.status().context("cannot start lintian")?.success(), "lintian found errors");
     let inputs = super::dir().join("inputs");
     fs::create_dir_all(&inputs)?;

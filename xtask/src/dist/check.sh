@@ -62,9 +62,16 @@ nothing_left /root/before
 
 say "the .deb"
 files > /root/before
+own=$(readlink -f /usr/bin/prterun || true)
 dpkg -i /inputs/package.deb
-[ "$(readlink -f /usr/bin/prterun)" = /usr/lib/ferrite-dvm/bin/ferrite ] || fail "prterun is not ours"
-jobs /usr/bin
+# Debian 13 has a prterun of its own, which stays.
+if grep -qx /usr/bin/prterun /root/before; then
+    [ "$(readlink -f /usr/bin/prterun)" = "$own" ] || fail "the prterun of another package was replaced"
+    jobs /usr/lib/ferrite-dvm/bin
+else
+    [ "$(readlink -f /usr/bin/prterun)" = /usr/lib/ferrite-dvm/bin/ferrite ] || fail "prterun is not ours"
+    jobs /usr/bin
+fi
 dpkg -P ferrite-dvm
 update-alternatives --query prterun > /dev/null 2>&1 && fail "an alternative is left" || true
 nothing_left /root/before

@@ -14,16 +14,24 @@ use super::release::Release;
 /// The commands whose names other packages have too: link in `/usr/bin`, and its man page.
 pub(super) const ALTERNATIVES: [&str; 5] = ["prterun", "prun", "prte", "pterm", "prte_info"];
 
-/// What both kinds of packages do after the installation.
+/// What both kinds of packages do after the installation. A name that another package has without the alternatives
+/// stays its own: `update-alternatives` would replace it where it is a link.
 pub(super) const AFTER_INSTALL: &str = r#"for name in prterun prun prte pterm prte_info; do
-    update-alternatives --install "/usr/bin/$name" "$name" "/usr/lib/ferrite-dvm/bin/$name" 30 \
-        --slave "/usr/share/man/man1/$name.1.gz" "$name.1.gz" "/usr/share/man/man1/$name.ferrite.1.gz"
+    link=/usr/bin/$name
+    page=/usr/share/man/man1/$name
+    if { [ -e "$link" ] || [ -L "$link" ]; } && [ "$(readlink "$link")" != "/etc/alternatives/$name" ]; then
+        echo "ferrite-dvm: $link stays that of another package; ours is /usr/lib/ferrite-dvm/bin/$name"
+        continue
+    fi
+    update-alternatives --install "$link" "$name" "/usr/lib/ferrite-dvm/bin/$name" 30 \
+        --slave "$page.1.gz" "$name.1.gz" "$page.ferrite.1.gz"
 done
 "#;
 
 /// What both kinds of packages do before they are removed.
 pub(super) const BEFORE_REMOVAL: &str = r#"for name in prterun prun prte pterm prte_info; do
-    update-alternatives --remove "$name" "/usr/lib/ferrite-dvm/bin/$name"
+    # Quiet for a name that was never ours.
+    update-alternatives --quiet --remove "$name" "/usr/lib/ferrite-dvm/bin/$name"
 done
 "#;
 
