@@ -3,6 +3,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -229,9 +230,10 @@ fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
 
 fn contacts_in(base: &Path) -> Vec<DvmContact> {
     let sessions = std::fs::read_dir(base).into_iter().flatten().flatten();
+    // Bytes, because a shared directory has many other entries, and each would be checked as text.
     let named = sessions.filter(|entry| {
         let name = entry.file_name();
-        [SESSION_PREFIX, DAEMON_SESSION_PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix))
+        [SESSION_PREFIX, DAEMON_SESSION_PREFIX].iter().any(|prefix| name.as_bytes().starts_with(prefix.as_bytes()))
     });
     named.filter_map(|entry| trusted_contact(&entry.path())).collect()
 }
