@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ferrite_sim::{
-    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, idle, idle_table, minimize, repair,
-    repair_table, replay, run, scale, scale_table, sizes, sizes_table, story,
+    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, fence, fence_table, idle, idle_table,
+    minimize, repair, repair_table, replay, run, scale, scale_table, sizes, sizes_table, story,
 };
 use ferrite_types::DaemonRank;
 
@@ -278,6 +278,8 @@ impl Words {
         println!("\nThe loss of one daemon, until nobody talks about it:\n\n{}", repair_table(&losses));
         let changes: Vec<_> = large.iter().flat_map(|&n| sizes(n, radix)).collect();
         println!("Changes of size:\n\n{}", sizes_table(&changes));
+        let collectives: Vec<_> = large.iter().map(|&n| fence(n, radix)).collect();
+        println!("A fence of one process on each node:\n\n{}", fence_table(&collectives));
         if most >= 1_000 {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
             println!("Nothing to do:\n\n{}", idle_table(&rows));
