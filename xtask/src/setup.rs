@@ -24,12 +24,14 @@ pub(crate) enum Need {
     Nodes,
     /// Every other MPI that the tests use.
     Mpis,
+    /// To count the instructions and system calls of commands.
+    Counts,
     /// Slurm, for the virtual nodes. Where it is not available, tests with Slurm are skipped.
     Slurm,
 }
 
 /// Package, the program by which it is recognised on another distribution, and who needs it.
-const PACKAGES: [(&str, &str, Need); 19] = [
+const PACKAGES: [(&str, &str, Need); 21] = [
     ("gcc", "gcc", Need::Build),
     ("libc6-dev", "", Need::Build),
     ("pkg-config", "pkg-config", Need::Build),
@@ -45,6 +47,8 @@ const PACKAGES: [(&str, &str, Need); 19] = [
     ("mpich", "mpicc.mpich", Need::Mpis),
     ("libmpich-dev", "", Need::Mpis),
     ("python3-venv", "", Need::Mpis),
+    ("valgrind", "valgrind", Need::Counts),
+    ("strace", "strace", Need::Counts),
     ("slurmctld", "slurmctld", Need::Slurm),
     ("slurmd", "slurmd", Need::Slurm),
     ("slurm-client", "srun", Need::Slurm),

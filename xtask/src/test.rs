@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, ensure};
 
 use crate::args::Args;
+use crate::bench::counts;
 use crate::runner::{announce, build_product, cargo};
 use crate::setup::{self, Need};
 use crate::testbed::permitted;
@@ -39,6 +40,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
     note("scenarios", scenarios_on_nodes(quick, &mut count));
     note("soak", soak(&mut count));
     note("commands of the documents", documented_commands(&mut count));
+    note("counts", counts::check());
     println!("total: {} passed, {} failed", count.passed, count.failed);
     ensure!(failures.is_empty(), "failed: {}", failures.join(", "));
     ensure!(count.passed > 0, "no test ran");

@@ -2,7 +2,7 @@
 //! same.
 
 mod agent;
-mod counts;
+pub(crate) mod counts;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
 pub(crate) mod launch;
