@@ -121,7 +121,7 @@ fn daemons_hear_of_the_end_of_their_target_and_end_by_themselves() {
 fn the_target_goes_on_without_its_daemons() {
     let mut dvm = debugged();
     dvm.submit(2, Submission::of(daemons(1, Each::Node(1))));
-    dvm.exit(of(2, 0), ExitStatus::Signaled(11));
+    dvm.exit(of(2, 0), ExitStatus::Signaled(Signal(11)));
     assert_eq!(dvm.code_of(2), 139);
     assert_eq!(places(&dvm, 1).len(), 6);
     dvm.exit_job(1);

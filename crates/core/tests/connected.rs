@@ -99,7 +99,7 @@ fn jobs_that_met_twice_are_connected_until_they_have_parted_twice() {
     connect(&mut dvm, &[1, 2]);
     connect(&mut dvm, &[1, 2]);
     disconnect(&mut dvm, &[1, 2]);
-    dvm.exit(of(2, 0), ExitStatus::Signaled(9));
+    dvm.exit(of(2, 0), ExitStatus::Signaled(Signal::KILL));
     assert!(dvm.running.is_empty());
 }
 

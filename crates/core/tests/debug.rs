@@ -153,7 +153,7 @@ fn a_stopped_job_is_ended_like_any_other() {
     assert_eq!(dvm.code_of(1), 1);
 
     let mut dvm = submitted(stopping(2, StopPoint::Exec));
-    dvm.exit(proc(0), ExitStatus::Signaled(9));
+    dvm.exit(proc(0), ExitStatus::Signaled(Signal::KILL));
     assert_eq!(dvm.code_of(1), 137);
 }
 

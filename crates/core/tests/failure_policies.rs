@@ -67,7 +67,7 @@ fn a_recoverable_job_goes_on_and_ends_with_the_code_of_its_first_failure() {
     let mut dvm = cluster(3, 3, recoverable());
     dvm.exit_proc(1, ExitStatus::Exited(7));
     assert_eq!((dvm.running.len(), dvm.replies.len()), (2, 0));
-    dvm.exit_proc(2, ExitStatus::Signaled(9));
+    dvm.exit_proc(2, ExitStatus::Signaled(Signal::KILL));
     dvm.exit_all();
     assert_eq!(dvm.exit_code(), 7);
     assert_eq!(dvm.notices.len(), 1, "the first cause, once: {:?}", dvm.notices);
@@ -85,7 +85,7 @@ fn a_recoverable_job_goes_on_and_ends_with_the_code_of_its_first_failure() {
 fn the_survivors_of_every_node_are_told_once_of_each_failure() {
     for (options, policy) in [(told(), "recoverable"), (continuous(), "continuous")] {
         let mut dvm = cluster(3, 6, options);
-        dvm.exit_proc(4, ExitStatus::Signaled(11));
+        dvm.exit_proc(4, ExitStatus::Signaled(Signal(11)));
         let of_4: Vec<Event> = (0..3).map(|at| (at, 4, ProcState::AbortedBySig, Some(139))).collect();
         assert_eq!(events(&dvm), of_4);
         assert!(dvm.notices[0].contains(policy), "{}", dvm.notices[0]);
@@ -120,7 +120,7 @@ fn what_is_declared_harmless_is_no_failure_and_nobody_is_told() {
     let mut dvm = cluster(2, 4, RuntimeOptions { error_nonzero_status: false, ..told() });
     dvm.exit_proc(0, ExitStatus::Exited(3));
     assert_eq!((events(&dvm), dvm.notices.len()), (vec![], 0));
-    dvm.exit_proc(1, ExitStatus::Signaled(6));
+    dvm.exit_proc(1, ExitStatus::Signaled(Signal(6)));
     assert_eq!(events(&dvm).len(), 2);
     dvm.exit_all();
     assert_eq!(dvm.exit_code(), 134);

@@ -73,7 +73,7 @@ fn a_group_that_misses_a_member_is_made_for_nobody() {
 
     make(&mut dvm, 0, "b", &[], 2);
     dvm.run();
-    dvm.exit_proc(2, ExitStatus::Signaled(9));
+    dvm.exit_proc(2, ExitStatus::Signaled(Signal::KILL));
     make(&mut dvm, 1, "b", &[], 2);
     dvm.run();
     assert_eq!(answers(&dvm, 2), [0, 1].map(|at| (at, Err(PMIX_ERR_LOST_CONNECTION))));
@@ -85,7 +85,7 @@ fn the_members_hear_of_the_end_of_one() {
     let mut dvm = cluster(3);
     (0..3).for_each(|at| make(&mut dvm, at, "a", &[], 1));
     dvm.run();
-    dvm.exit_proc(2, ExitStatus::Signaled(9));
+    dvm.exit_proc(2, ExitStatus::Signaled(Signal::KILL));
     dvm.run();
     let told = dvm.pmix.iter().filter_map(|(at, effect)| match effect {
         PmixEffect::Event { event, to, .. } if !to.is_empty() => {

@@ -164,7 +164,7 @@ fn the_first_failing_process_decides_the_exit_code_and_ends_the_others() {
 #[test]
 fn a_signal_gives_128_plus_its_number() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
-    dvm.exit_proc(0, ExitStatus::Signaled(9));
+    dvm.exit_proc(0, ExitStatus::Signaled(Signal::KILL));
     assert_eq!(dvm.exit_code(), 137);
     dvm.assert_gone();
 }

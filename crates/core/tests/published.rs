@@ -231,7 +231,7 @@ fn nothing_is_found_of_a_process_that_its_job_has_lost() {
             world.dvm.crash(1);
         },
         &|world| world.dvm.crash(1),
-        &|world| world.dvm.exit(of(1, 0), ExitStatus::Signaled(9)),
+        &|world| world.dvm.exit(of(1, 0), ExitStatus::Signaled(Signal::KILL)),
     ];
     for lose in ways {
         let mut world = with_a_survivor(&[("prte_elastic_mode", "1")]);

@@ -68,7 +68,7 @@ fn a_failed_process_is_started_again_until_the_limit_and_then_ends_its_job() {
 #[test]
 fn the_end_of_a_job_waits_for_processes_that_were_started_again() {
     let mut dvm = cluster(2, 4, at_most(1));
-    dvm.exit_proc(0, ExitStatus::Signaled(11));
+    dvm.exit_proc(0, ExitStatus::Signaled(Signal(11)));
     dvm.exit_proc(3, ExitStatus::Exited(1));
     for rank in [1, 2, 3] {
         dvm.exit_proc(rank, ExitStatus::Exited(0));
@@ -109,7 +109,7 @@ fn a_fence_waits_for_a_process_that_is_started_again() {
     let mut dvm = cluster(3, 3, RuntimeOptions { notify_errors: true, ..at_most(1) });
     fence(&mut dvm, 0, 10);
     fence(&mut dvm, 1, 11);
-    dvm.exit_proc(2, ExitStatus::Signaled(9));
+    dvm.exit_proc(2, ExitStatus::Signaled(Signal::KILL));
     assert_eq!(replies(&dvm), []);
     let told = |code| {
         dvm.pmix.iter().filter(|(_, e)| matches!(e, PmixEffect::Event { event, .. } if event.code == code)).count()

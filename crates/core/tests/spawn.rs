@@ -537,7 +537,7 @@ fn a_parent_that_dies_while_it_waits_leaves_nothing_behind() {
     dvm.losing(0, 3);
     spawn(&mut dvm, of(1, 1), on_nodes("child", &["n3"]), 7);
     assert_eq!(answers(&dvm), [], "it does not run yet");
-    dvm.exit(of(1, 1), ExitStatus::Signaled(9));
+    dvm.exit(of(1, 1), ExitStatus::Signaled(Signal::KILL));
     assert_eq!(answers(&dvm), [(7, Err(KILLED_BY_CMD))]);
     assert!(!is_answered(&dvm, 1), "the child may be about to start");
     dvm.keep_nothing_back();
@@ -649,7 +649,7 @@ fn a_process_that_failed_in_one_job_is_not_waited_for_by_another() {
     child.options.recoverable = true;
     spawn(&mut dvm, of(1, 0), child, 7);
     connect(&mut dvm, 1, everybody(), 10);
-    dvm.exit(of(2, 1), ExitStatus::Signaled(9));
+    dvm.exit(of(2, 1), ExitStatus::Signaled(Signal::KILL));
     connect(&mut dvm, 2, everybody(), 20);
     assert_eq!(replies(&dvm), [(1, 10, Err(LOST_CONNECTION)), (2, 20, Err(LOST_CONNECTION))]);
 }
@@ -706,7 +706,7 @@ fn a_child_that_ends_before_every_daemon_of_the_tree_knows_it_is_answered_all_th
 
 #[test]
 fn a_child_that_fails_right_after_its_start_was_spawned_all_the_same() {
-    for status in [ExitStatus::Exited(9), ExitStatus::Signaled(9)] {
+    for status in [ExitStatus::Exited(9), ExitStatus::Signaled(Signal::KILL)] {
         let mut dvm = parents();
         a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3", "n3"]));
         dvm.exit(of(2, 0), status);

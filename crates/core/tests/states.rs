@@ -216,7 +216,7 @@ fn everything() -> Vec<Cluster> {
         never_launched(),
         killed(),
         ended(ExitStatus::Exited(3)),
-        ended(ExitStatus::Signaled(9)),
+        ended(ExitStatus::Signaled(Signal::KILL)),
         left(),
         lost,
         forced(),
@@ -268,7 +268,7 @@ fn each_failure_has_the_state_of_the_seed() {
     assert_eq!(fails(&mut never_launched()), [NeverLaunched]);
     assert_eq!(fails(&mut killed()), [KilledByCmd]);
     assert_eq!(fails(&mut ended(ExitStatus::Exited(3))), [NonZeroTerm]);
-    assert_eq!(fails(&mut ended(ExitStatus::Signaled(9))), [AbortedBySig]);
+    assert_eq!(fails(&mut ended(ExitStatus::Signaled(Signal::KILL))), [AbortedBySig]);
     assert_eq!(fails(&mut left()), [AbortedWoSync]);
 }
 

@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use ferrite_core::{HeadInput, Input};
 use ferrite_rm::{Manager, Source};
-use ferrite_types::{DaemonRank, ExitStatus};
+use ferrite_types::{DaemonRank, ExitStatus, Signal};
 use ferrite_wire::control::Submission;
 
 /// `n0` of the head, and nodes of these jobs of Slurm.
@@ -105,7 +105,7 @@ fn a_step_is_given_up_with_the_last_of_its_daemons_but_not_under_one_that_has_co
 #[test]
 fn the_end_of_a_step_under_living_daemons_is_told_and_at_the_end_of_the_dvm_it_is_not() {
     let mut dvm = up(&["7", "7", "8"]);
-    ended(&mut dvm, 1, ExitStatus::Signaled(9), "");
+    ended(&mut dvm, 1, ExitStatus::Signaled(Signal::KILL), "");
     assert_eq!(dvm.notices.len(), 1);
     assert!(dvm.notices[0].contains("n1, n2 was killed") && dvm.notices[0].contains("signal 9"), "{}", dvm.notices[0]);
     assert!(!dvm.notices[0].contains("n3"));

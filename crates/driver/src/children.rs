@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, SpawnRequest};
-use ferrite_types::{ExitStatus, JobId, ProcId};
+use ferrite_types::{self as types, ExitStatus, JobId, ProcId};
 use ferrite_wire::{StartError, StartErrorKind, Stream};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid};
 use tokio::io::unix::AsyncFd;
@@ -153,8 +153,8 @@ impl Processes {
     }
 
     /// Signals a process and all of its descendants, including its orphans.
-    pub(crate) fn signal(&mut self, proc: ProcId, signal: i32) {
-        let Some(signal) = Signal::from_named_raw(signal) else {
+    pub(crate) fn signal(&mut self, proc: ProcId, signal: types::Signal) {
+        let Some(signal) = Signal::from_named_raw(signal.0) else {
             return;
         };
         let Some((pid, reaped)) = self.table.borrow().get(&proc).map(|l| (l.pid, l.reaped)) else {
@@ -367,7 +367,7 @@ fn exit_status(status: &WaitIdStatus) -> ExitStatus {
     let byte = |n: i32| (n & 0xff) as u8;
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => ExitStatus::Exited(byte(code)),
-        (None, Some(signal)) => ExitStatus::Signaled(byte(signal)),
+        (None, Some(signal)) => ExitStatus::Signaled(types::Signal(signal)),
         (None, None) => ExitStatus::Exited(1),
     }
 }

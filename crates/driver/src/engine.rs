@@ -369,7 +369,7 @@ impl Engine {
                 let (env, fds) = self.pmix.child_env(proc);
                 self.processes.spawn(proc, *request, env, fds);
             }
-            Effect::Signal { proc, signal } => self.processes.signal(proc, signal.0),
+            Effect::Signal { proc, signal } => self.processes.signal(proc, signal),
             Effect::TakeStacks { job, procs, until, most } => {
                 self.processes.take_stacks(job, &procs, self.clock.instant(until), most);
             }

@@ -39,6 +39,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use ferrite_types as types;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
 };
@@ -177,19 +178,19 @@ pub(crate) fn exit_now(code: i32) -> ! {
 }
 
 /// True when this process was started with the signal ignored (`nohup`).
-pub(crate) fn is_ignored(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: types::Signal) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: with no new action the call only fills in `action`, which is large enough; zeros are a valid value.
     unsafe {
-        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+        libc::sigaction(signal.0, std::ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
 /// Ignores a signal in this process.
-pub(crate) fn ignore(signal: i32) {
+pub(crate) fn ignore(signal: types::Signal) {
     // SAFETY: `SIG_IGN` installs no handler that could run our code.
-    unsafe { libc::signal(signal, libc::SIG_IGN) };
+    unsafe { libc::signal(signal.0, libc::SIG_IGN) };
 }
 
 /// Makes a helper process die with this one, protects it from the terminal's signals and gives it a group of its own.
@@ -214,9 +215,9 @@ pub(crate) fn tie(command: &mut Command) {
 
 fn watched_signals() -> libc::sigset_t {
     let mut numbers = vec![libc::SIGTERM, libc::SIGQUIT, libc::SIGINT, libc::SIGTSTP, libc::SIGCONT];
-    numbers.extend(crate::signals::FORWARDABLE.iter().map(|(_, n)| *n));
+    numbers.extend(crate::signals::FORWARDABLE.iter().map(|(_, signal)| signal.0));
     // After `nohup` SIGHUP stays ignored: a blocked signal would be taken by the guard.
-    numbers.extend([libc::SIGHUP].into_iter().filter(|s| !is_ignored(*s)));
+    numbers.extend([libc::SIGHUP].into_iter().filter(|s| !is_ignored(types::Signal(*s))));
     numbers.push(libc::SIGCHLD);
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: `sigemptyset` initialises the set before the first `sigaddset`; the numbers are valid signals.

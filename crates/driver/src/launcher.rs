@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use ferrite_core::{HeadInput, Input};
 use ferrite_rm::{LaunchCommand, Manners};
-use ferrite_types::{DaemonRank, ExitStatus};
+use ferrite_types::{self as types, DaemonRank, ExitStatus};
 use ferrite_wire::Ticket;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use tokio::io::unix::AsyncFd;
@@ -290,7 +290,7 @@ impl Running {
         match self.child.wait() {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => ExitStatus::Exited(code as u8),
-                (None, signal) => ExitStatus::Signaled(signal.unwrap_or(9) as u8),
+                (None, signal) => ExitStatus::Signaled(signal.map_or(types::Signal::KILL, types::Signal)),
             },
             // Another owner has reaped it; its exit status is unknown, but not orderly.
             Err(_) => ExitStatus::Exited(255),

@@ -14,21 +14,21 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{Inbox, guard};
 
 /// Signals that can be passed on to a job.
-pub(crate) const FORWARDABLE: &[(&str, i32)] = &[
-    ("TRAP", libc::SIGTRAP),
-    ("TSTP", libc::SIGTSTP),
-    ("ABRT", libc::SIGABRT),
-    ("CONT", libc::SIGCONT),
-    ("SYS", libc::SIGSYS),
-    ("XCPU", libc::SIGXCPU),
-    ("XFSZ", libc::SIGXFSZ),
-    ("ALRM", libc::SIGALRM),
-    ("VTALRM", libc::SIGVTALRM),
-    ("PROF", libc::SIGPROF),
-    ("PWR", libc::SIGPWR),
-    ("URG", libc::SIGURG),
-    ("USR1", libc::SIGUSR1),
-    ("USR2", libc::SIGUSR2),
+pub(crate) const FORWARDABLE: &[(&str, Signal)] = &[
+    ("TRAP", Signal(libc::SIGTRAP)),
+    ("TSTP", Signal(libc::SIGTSTP)),
+    ("ABRT", Signal(libc::SIGABRT)),
+    ("CONT", Signal(libc::SIGCONT)),
+    ("SYS", Signal(libc::SIGSYS)),
+    ("XCPU", Signal(libc::SIGXCPU)),
+    ("XFSZ", Signal(libc::SIGXFSZ)),
+    ("ALRM", Signal(libc::SIGALRM)),
+    ("VTALRM", Signal(libc::SIGVTALRM)),
+    ("PROF", Signal(libc::SIGPROF)),
+    ("PWR", Signal(libc::SIGPWR)),
+    ("URG", Signal(libc::SIGURG)),
+    ("USR1", Signal(libc::SIGUSR1)),
+    ("USR2", Signal(libc::SIGUSR2)),
 ];
 
 const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
@@ -55,7 +55,7 @@ fn names() -> String {
 /// When a word is no signal, or a signal that is never forwarded.
 pub fn parse_forward_signals(list: &str) -> Result<Vec<Signal>, ForwardSignalsError> {
     match list.trim() {
-        "all" => return Ok(FORWARDABLE.iter().map(|(_, number)| Signal(*number)).collect()),
+        "all" => return Ok(FORWARDABLE.iter().map(|(_, signal)| *signal).collect()),
         "none" | "" => return Ok(Vec::new()),
         _ => {}
     }
@@ -65,13 +65,13 @@ pub fn parse_forward_signals(list: &str) -> Result<Vec<Signal>, ForwardSignalsEr
 fn parse_one(word: &str) -> Result<Signal, ForwardSignalsError> {
     let upper = word.to_ascii_uppercase();
     let name = upper.strip_prefix("SIG").unwrap_or(&upper);
-    let number = name.parse::<i32>().ok();
-    let found = FORWARDABLE.iter().find(|(n, value)| *n == name || Some(*value) == number);
-    if let Some((_, value)) = found {
-        return Ok(Signal(*value));
+    let number = name.parse().ok().and_then(Signal::from_number);
+    let found = FORWARDABLE.iter().find(|(n, signal)| *n == name || Some(*signal) == number);
+    if let Some((_, signal)) = found {
+        return Ok(*signal);
     }
     let refused = ["TERM", "HUP", "INT", "KILL", "PIPE", "QUIT"].contains(&name);
-    if refused || number.is_some_and(|n| (1..=64).contains(&n)) {
+    if refused || number.is_some() {
         return Err(ForwardSignalsError::NotForwardable(word.to_owned()));
     }
     Err(ForwardSignalsError::Unknown(word.to_owned()))
@@ -79,27 +79,27 @@ fn parse_one(word: &str) -> Result<Signal, ForwardSignalsError> {
 
 /// Watches the head's signals. Call this within a `LocalSet`.
 pub(crate) fn watch_head(inbox: &Inbox, forward: &[Signal]) -> io::Result<()> {
-    watch(libc::SIGINT, inbox, |_| Input::Head(HeadInput::Interrupt))?;
+    watch(Signal::INT, inbox, |_| Input::Head(HeadInput::Interrupt))?;
     watch_end(inbox)?;
     for signal in forward {
-        watch(signal.0, inbox, |n| Input::Head(HeadInput::ForwardSignal(Signal(n))))?;
+        watch(*signal, inbox, |signal| Input::Head(HeadInput::ForwardSignal(signal)))?;
     }
     // Access to the terminal from the background has to fail, and not stop the whole DVM.
-    guard::ignore(libc::SIGTTIN);
-    guard::ignore(libc::SIGTTOU);
+    guard::ignore(Signal(libc::SIGTTIN));
+    guard::ignore(Signal(libc::SIGTTOU));
     Ok(())
 }
 
 /// Watches a daemon's signals, none of which it forwards.
 pub(crate) fn watch_daemon(inbox: &Inbox) -> io::Result<()> {
-    guard::ignore(libc::SIGTTOU);
-    guard::ignore(libc::SIGHUP);
+    guard::ignore(Signal(libc::SIGTTOU));
+    guard::ignore(Signal::HUP);
     watch_end(inbox)
 }
 
 fn watch_end(inbox: &Inbox) -> io::Result<()> {
-    for (number, name) in [(libc::SIGTERM, "SIGTERM"), (libc::SIGHUP, "SIGHUP")] {
-        watch(number, inbox, move |_| Input::Terminate { cause: format!("{name} was received") })?;
+    for (signal, name) in [(Signal::TERM, "SIGTERM"), (Signal::HUP, "SIGHUP")] {
+        watch(signal, inbox, move |_| Input::Terminate { cause: format!("{name} was received") })?;
     }
     Ok(())
 }
@@ -136,20 +136,20 @@ pub(crate) fn watch_lifeline(inbox: &Inbox, fd: i32) -> io::Result<()> {
     Ok(())
 }
 
-fn watch(number: i32, inbox: &Inbox, make: impl Fn(i32) -> Input + 'static) -> io::Result<()> {
+fn watch(awaited: Signal, inbox: &Inbox, make: impl Fn(Signal) -> Input + 'static) -> io::Result<()> {
     // This is `nohup`. Scripts start background jobs with SIGINT ignored as well, but Ctrl-C has to end those with the
     // script.
-    if number == libc::SIGHUP && guard::is_ignored(number) {
+    if awaited == Signal::HUP && guard::is_ignored(awaited) {
         return Ok(());
     }
-    let mut arrivals = signal(SignalKind::from_raw(number))?;
+    let mut arrivals = signal(SignalKind::from_raw(awaited.0))?;
     let inbox = inbox.clone();
     tokio::task::spawn_local(async move {
         let mut last: Option<Instant> = None;
         while arrivals.recv().await.is_some() {
             let now = Instant::now();
             if last.is_none_or(|at| now - at >= SAME_SIGNAL_WITHIN) {
-                let _ = inbox.send(make(number));
+                let _ = inbox.send(make(awaited));
             }
             last = Some(now);
         }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
-use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId};
+use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
 
@@ -148,7 +148,7 @@ impl World {
         let delay = self.rng.between(slowest / 10, slowest);
         let fate = self.fate(rank);
         self.prepare(by, rank, ticket);
-        let crash = Some(ExitStatus::Signaled(11));
+        let crash = Some(ExitStatus::Signaled(Signal(11)));
         match fate {
             None | Some(Fate::Dies(_)) => self.queue.after(delay, Event::DaemonStarts(rank)),
             Some(Fate::Late(more)) => self.queue.after(delay + more, Event::DaemonStarts(rank)),

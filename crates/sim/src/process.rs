@@ -36,7 +36,7 @@ pub enum Step {
     /// `exit:N`.
     Exit(u8),
     /// `die:N`: ends by this signal.
-    Die(u8),
+    Die(Signal),
     /// `forever`: until a signal ends it.
     Forever,
     /// `spawn:N`: one rank calls `PMIx_Spawn` for the child of this number.
@@ -202,7 +202,7 @@ impl Process {
     pub fn end_by(&self, signal: Signal) -> Option<ExitStatus> {
         const HARMLESS: [i32; 6] = [0, 17, 18, 19, 20, 28];
         let deadly = signal == Signal::KILL || !(self.deaf || HARMLESS.contains(&signal.0));
-        deadly.then_some(ExitStatus::Signaled(signal.0 as u8))
+        deadly.then_some(ExitStatus::Signaled(signal))
     }
 }
 
@@ -259,7 +259,7 @@ impl Step {
             "finalize" => Step::Finalize,
             "abort" => Step::Abort(number as i32),
             "exit" => Step::Exit(number as u8),
-            "die" => Step::Die(number as u8),
+            "die" => Step::Die(Signal(number as i32)),
             "forever" => Step::Forever,
             "spawn" => Step::Spawn(number as usize),
             "connect" => Step::Meet(Meeting::Connect, Partner::Child),
@@ -349,8 +349,8 @@ mod tests {
     #[test]
     fn a_deaf_process_ends_by_sigkill_only() {
         assert_eq!(start("deaf").unwrap().end_by(Signal::TERM), None);
-        assert_eq!(start("deaf").unwrap().end_by(Signal::KILL), Some(ExitStatus::Signaled(9)));
-        assert_eq!(start("x").unwrap().end_by(Signal::TERM), Some(ExitStatus::Signaled(15)));
+        assert_eq!(start("deaf").unwrap().end_by(Signal::KILL), Some(ExitStatus::Signaled(Signal::KILL)));
+        assert_eq!(start("x").unwrap().end_by(Signal::TERM), Some(ExitStatus::Signaled(Signal::TERM)));
         assert_eq!(start("x").unwrap().end_by(Signal::CONT), None);
     }
 

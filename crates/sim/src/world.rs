@@ -8,7 +8,7 @@ use std::fmt::Arguments;
 
 use ferrite_core::{Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, RequestId, Timer};
 use ferrite_rm::{Allocation, Source};
-use ferrite_types::{DaemonRank, ExitStatus, HostEntry, JobId, Topology};
+use ferrite_types::{DaemonRank, ExitStatus, HostEntry, JobId, Signal, Topology};
 use ferrite_wire::control::Request;
 use ferrite_wire::{Contact, Ticket};
 
@@ -376,7 +376,7 @@ impl World {
         if (!host.detached || self.steps.holds(rank)) && rank != DaemonRank::HEAD {
             let status = match how {
                 Gone::Exit(code) => ExitStatus::Exited(code),
-                Gone::Crash => ExitStatus::Signaled(9),
+                Gone::Crash => ExitStatus::Signaled(Signal::KILL),
             };
             self.launcher_ends(rank, Some(status), String::new(), 500);
         }

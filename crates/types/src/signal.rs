@@ -23,6 +23,12 @@ impl Signal {
     /// Stops a process; nothing can catch it.
     pub const STOP: Signal = Signal(19);
 
+    /// The signal of a number that Linux knows.
+    #[must_use]
+    pub fn from_number(number: i64) -> Option<Signal> {
+        i32::try_from(number).ok().filter(|number| (1..=64).contains(number)).map(Signal)
+    }
+
     /// The name of a signal that often ends processes, as in "was ended by signal 11 (SIGSEGV)".
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
@@ -54,5 +60,20 @@ impl fmt::Debug for Signal {
     /// The number, as in the traces of the simulator.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+/// A signal as one byte, as it stands in the exit status of a process.
+pub(crate) mod byte {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Signal;
+
+    pub(crate) fn serialize<S: Serializer>(signal: &Signal, to: S) -> Result<S::Ok, S::Error> {
+        ((signal.0 & 0xff) as u8).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Signal, D::Error> {
+        u8::deserialize(from).map(|number| Signal(i32::from(number)))
     }
 }

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Signal;
+
 /// The result of `waitpid` for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ExitStatus {
     /// It called `exit` with this code (0-255).
     Exited(u8),
-    /// A signal of this number ended it.
-    Signaled(u8),
+    /// This signal ended it.
+    Signaled(#[serde(with = "crate::signal::byte")] Signal),
 }
 
 impl ExitStatus {
@@ -17,7 +19,7 @@ impl ExitStatus {
     pub fn code(self) -> u8 {
         match self {
             ExitStatus::Exited(code) => code,
-            ExitStatus::Signaled(signal) => 128 | signal,
+            ExitStatus::Signaled(signal) => 128 | (signal.0 & 0xff) as u8,
         }
     }
     /// Exit code zero.

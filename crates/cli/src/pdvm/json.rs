@@ -1,7 +1,7 @@
 //! The JSON of `pdvm`. Its schema does not depend on the control protocol, so that scripts work when the protocol
 //! changes. docs/pdvm-json.md describes it. A change that breaks a reader raises [`SCHEMA`]; new fields do not.
 
-use ferrite_types::{AllocId, AllocReqId, CampaignKind, JobState, ProcState, SessionId, StdinTarget};
+use ferrite_types::{AllocId, AllocReqId, CampaignKind, JobState, ProcState, SessionId, Signal, StdinTarget};
 use ferrite_wire::control::{
     AppRecord, CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
     SessionChoice, SessionStatus,
@@ -439,7 +439,7 @@ impl Process {
 pub(crate) struct Ordered {
     pub(crate) order: &'static str,
     pub(crate) job: u32,
-    pub(crate) signal: Option<i32>,
+    pub(crate) signal: Option<Signal>,
     /// True when the job was over before.
     pub(crate) over: bool,
 }
@@ -499,7 +499,7 @@ pub(crate) struct SessionOrdered {
     session: Option<SessionId>,
     allocation: Option<AllocId>,
     request: Option<AllocReqId>,
-    pub(crate) signal: Option<i32>,
+    pub(crate) signal: Option<Signal>,
     pub(crate) seconds: Option<u32>,
 }
 

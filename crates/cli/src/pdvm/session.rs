@@ -195,7 +195,7 @@ fn confirm(Order { session, directive }: &Order) -> String {
 fn order_to_json(Order { session, directive }: &Order, moment: &Moment) -> String {
     let mut body = SessionOrdered::of(session, word(directive));
     match directive {
-        SessionDirective::Signal(signal) => body.signal = Some(signal.0),
+        SessionDirective::Signal(signal) => body.signal = Some(*signal),
         SessionDirective::Extend { seconds } => body.seconds = Some(*seconds),
         SessionDirective::Instantiate(_)
         | SessionDirective::Pause

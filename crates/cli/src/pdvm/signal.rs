@@ -44,18 +44,14 @@ const NAMES: &[(&str, Named)] = &[
     ("SYS", Named::SYS),
 ];
 
-/// The greatest number of a signal.
-const LAST: i32 = 64;
-
 /// Parses a signal: a name with or without `SIG`, in any case, or a number.
 pub(crate) fn parse_signal(text: &str) -> Result<Signal, String> {
     let upper = text.to_ascii_uppercase();
     let bare = upper.strip_prefix("SIG").unwrap_or(&upper);
-    let named = NAMES.iter().find(|(name, _)| *name == bare).map(|(_, signal)| signal.as_raw());
-    let number = || text.parse().ok().filter(|number| (1..=LAST).contains(number));
+    let named = NAMES.iter().find(|(name, _)| *name == bare).map(|(_, signal)| Signal(signal.as_raw()));
+    let number = || text.parse().ok().and_then(Signal::from_number);
     named
         .or_else(number)
-        .map(Signal)
         .ok_or_else(|| "neither the name nor the number of a signal (as USR1, SIGUSR1 or 10)".to_owned())
 }
 
@@ -80,7 +76,7 @@ pub(super) fn told(signal: Signal) -> String {
 }
 
 fn to_json(job: JobId, signal: Signal, moment: &Moment) -> String {
-    json::document("ordered", moment, Ordered { order: "signal", job: job.0, signal: Some(signal.0), over: false })
+    json::document("ordered", moment, Ordered { order: "signal", job: job.0, signal: Some(signal), over: false })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ impl Daemon {
         if killed {
             // The process ends with its job, before it has begun.
             local.killed = true;
-            local.exit = Some(ExitStatus::Signaled(Signal::KILL.0 as u8));
+            local.exit = Some(ExitStatus::Signaled(Signal::KILL));
             local.stdout.closed = true;
             local.stderr.closed = true;
             self.try_complete(proc, cx);

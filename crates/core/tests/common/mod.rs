@@ -566,10 +566,7 @@ impl Cluster {
                     for stream in closed.iter().copied() {
                         self.input(at, Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
                     }
-                    self.input(
-                        at,
-                        Input::Daemon(DaemonInput::Exited { proc, status: ExitStatus::Signaled(signal.0 as u8) }),
-                    );
+                    self.input(at, Input::Daemon(DaemonInput::Exited { proc, status: ExitStatus::Signaled(signal) }));
                 }
             }
             Effect::WriteStdin { proc, data } => {

@@ -170,7 +170,7 @@ fn a_process_can_have_a_directory_of_its_own_that_goes_with_its_job() {
 fn death_by_a_signal_is_told_from_an_exit() {
     world(|mut w| async move {
         w.spawn(0, request("kill -SEGV $$"));
-        assert_eq!(w.exit().await, ExitStatus::Signaled(11));
+        assert_eq!(w.exit().await, ExitStatus::Signaled(types::Signal(11)));
     });
 }
 
@@ -245,9 +245,9 @@ fn a_signal_reaches_grandchildren_in_other_groups() {
         w.spawn(0, request("setsid sh -c 'echo $$; sleep 1000' & wait"));
         let grandchild = w.line_of(0).await;
         assert!(is_alive(&grandchild));
-        w.processes.signal(proc(0), 15);
+        w.processes.signal(proc(0), types::Signal::TERM);
         until_dead(&grandchild).await;
-        assert_eq!(w.exit().await, ExitStatus::Signaled(15));
+        assert_eq!(w.exit().await, ExitStatus::Signaled(types::Signal::TERM));
     });
 }
 
@@ -259,7 +259,7 @@ fn a_signal_reaches_what_was_left_behind_by_a_reaped_process() {
         let (first, second) = (w.line_of(0).await, w.line_of(0).await);
         assert_eq!(w.exit().await, ExitStatus::Exited(3));
         assert!(is_alive(&first) && is_alive(&second));
-        w.processes.signal(proc(0), 9);
+        w.processes.signal(proc(0), types::Signal::KILL);
         until_dead(&first).await;
         until_dead(&second).await;
         assert_eq!(w.output_of(0).await.0, "");
@@ -431,10 +431,10 @@ fn a_signal_can_be_for_the_process_alone_and_the_end_is_for_all() {
     world_with(&[("odls_base_signal_direct_children_only", "1")], |mut w| async move {
         w.spawn(0, request(script));
         let sleeper = w.line_of(0).await;
-        w.processes.signal(proc(0), USR1);
+        w.processes.signal(proc(0), types::Signal(USR1));
         assert_eq!(w.exit().await, ExitStatus::Exited(5));
         assert!(is_alive(&sleeper));
-        w.processes.signal(proc(0), 9);
+        w.processes.signal(proc(0), types::Signal::KILL);
         while is_alive(&sleeper) {
             tokio::task::yield_now().await;
         }

@@ -30,9 +30,6 @@ impl Refusal {
 /// The processes that an order is about, by job; no ranks = the whole job.
 pub(super) type Targets = Vec<(JobId, Vec<Rank>)>;
 
-/// The highest number of a signal.
-const MOST_SIGNALS: i32 = 64;
-
 /// Keys that come with an operation. libpmix itself keeps what is to be cleaned up.
 const BESIDE: [&CStr; 6] = [
     sys::PMIX_JOB_CTRL_ID,
@@ -97,9 +94,8 @@ pub(super) fn order(
     }
     let signal = |signal| Ok(ControlOrder::Signal { targets: targets.clone(), signal });
     if info.is(sys::PMIX_JOB_CTRL_SIGNAL) {
-        let number = info.value.as_i64().and_then(|number| i32::try_from(number).ok());
-        return match number.filter(|number| (1..=MOST_SIGNALS).contains(number)) {
-            Some(number) => signal(Signal(number)),
+        return match info.value.as_i64().and_then(Signal::from_number) {
+            Some(of_number) => signal(of_number),
             None => Err(Refusal::bad(format!("{}: no number of a signal", info.key))),
         };
     }

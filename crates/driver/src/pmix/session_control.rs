@@ -160,10 +160,8 @@ fn truth(info: &Info) -> Result<bool, Refusal> {
 }
 
 fn signal(info: &Info) -> Result<Signal, Refusal> {
-    let number = info.value.as_i64().and_then(|number| i32::try_from(number).ok());
-    // 64 is the last signal of Linux.
-    let number = number.filter(|number| (1..=64).contains(number));
-    number.map(Signal).ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
+    let signal = info.value.as_i64().and_then(Signal::from_number);
+    signal.ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
 }
 
 /// Returns the resources for a new session: an allocation by its id or name, or nodes, which may stand in an array of

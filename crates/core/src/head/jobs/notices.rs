@@ -69,8 +69,8 @@ fn pid_text(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
 }
 
-fn signal_name(signal: u8) -> String {
-    Signal(i32::from(signal)).name().map(|name| format!(" ({name})")).unwrap_or_default()
+fn signal_name(signal: Signal) -> String {
+    signal.name().map(|name| format!(" ({name})")).unwrap_or_default()
 }
 
 pub(super) fn start_failure(
