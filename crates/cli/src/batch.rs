@@ -1,12 +1,12 @@
 //! `prun --batch`: a list of jobs over one connection. `line` parses one job, `feed` cuts the input into lines,
 //! `outcome` makes the line about a finished job, and `list` is the loop. This module opens the files and checks them.
 
+mod bar;
 pub(crate) mod feed;
 pub mod line;
 mod list;
 mod outcome;
 mod resume;
-mod screen;
 
 use std::fs::File;
 use std::io::Read;

@@ -13,11 +13,11 @@ use ferrite_types::{JobId, Signal};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, Done, DvmMessage, Ending, JobStatus, Reply, Request, Submission};
 
+use super::bar::Bar;
 use super::feed::{Feed, Line};
 use super::line::{LineParser, id_of};
 use super::outcome::{CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, UNKNOWN};
 use super::resume::Done as Finished;
-use super::screen::Screen;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
 use crate::frame;
@@ -76,7 +76,8 @@ pub(super) struct Setting<'a> {
 pub(super) struct List<'a> {
     setting: Setting<'a>,
     parser: LineParser,
-    screen: Screen,
+    client: ClientLoop,
+    bar: Bar,
     results: Option<File>,
     epoch: Epoch,
     progress: Progress,
@@ -108,7 +109,8 @@ impl<'a> List<'a> {
         List {
             setting,
             parser,
-            screen: Screen::new(client),
+            client,
+            bar: Bar::new(),
             results,
             epoch,
             progress: Progress::new(total),
@@ -136,10 +138,10 @@ impl<'a> List<'a> {
                     self.leave_out();
                 }
             }
-            if self.screen.is_due() {
-                self.screen.draw(&self.progress.line(self.open.len()));
+            if self.bar.is_due() {
+                self.bar.draw(&mut self.client, &self.progress.line(self.open.len()));
             }
-            let event = self.screen.next();
+            let event = self.bar.next(&mut self.client);
             if let Some(code) = self.on(event) {
                 return code;
             }
@@ -147,13 +149,12 @@ impl<'a> List<'a> {
     }
 
     fn submit_more(&mut self) {
-        while !self.stopped && self.open.len() < self.setting.batch.max_running && self.screen.client.unsent() < ENOUGH
-        {
+        while !self.stopped && self.open.len() < self.setting.batch.max_running && self.client.unsent() < ENOUGH {
             match self.feed.next_line() {
                 Some((number, line)) => self.take(number, line),
                 None if self.feed.is_over() => return,
-                None if self.screen.client.is_reading() => return,
-                None => return self.screen.client.read_input(READ),
+                None if self.client.is_reading() => return,
+                None => return self.client.read_input(READ),
             }
         }
     }
@@ -171,8 +172,8 @@ impl<'a> List<'a> {
                         self.write_result(&Outcome::without_run(index, line, id.as_deref(), NOT_RUN));
                     }
                 }
-                None if self.feed.is_over() || self.screen.client.is_reading() => return,
-                None => return self.screen.client.read_input(READ),
+                None if self.feed.is_over() || self.client.is_reading() => return,
+                None => return self.client.read_input(READ),
             }
         }
     }
@@ -254,7 +255,7 @@ impl<'a> List<'a> {
         self.next_id += 1;
         let request = Request::Submit(Box::new(job.submission.clone()));
         self.open.insert(id, job);
-        self.screen.client.send(&ClientMessage::Open { id, request });
+        self.client.send(&ClientMessage::Open { id, request });
     }
 
     /// Writes the result of a line that is never submitted.
@@ -274,15 +275,15 @@ impl<'a> List<'a> {
             }
             ClientEvent::Signal(signal) => {
                 for id in self.open.keys() {
-                    self.screen.client.send(&ClientMessage::Signal { id: *id, signal });
+                    self.client.send(&ClientMessage::Signal { id: *id, signal });
                 }
             }
             ClientEvent::OutputBroken(Stream::Stdout, _) => {
-                self.screen.hide_bar();
+                self.bar.hide();
                 self.interrupts += 1;
                 self.cancel_all();
             }
-            ClientEvent::OutputBroken(Stream::Stderr, _) => self.screen.hide_bar(),
+            ClientEvent::OutputBroken(Stream::Stderr, _) => self.bar.hide(),
             ClientEvent::Timeout => {}
             ClientEvent::Gone(error) => return Some(self.gone(&error.to_string(), error.next_step())),
         }
@@ -302,9 +303,7 @@ impl<'a> List<'a> {
                 }
             }
             // Jobs of a list have no standard input; a program that reads it sees its end.
-            DvmMessage::ReadStdin { id, .. } => {
-                self.screen.client.send(&ClientMessage::Stdin { id, data: Bytes::new() })
-            }
+            DvmMessage::ReadStdin { id, .. } => self.client.send(&ClientMessage::Stdin { id, data: Bytes::new() }),
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
             // Lines that ask for pictures are refused, because each job would replace the file of the one before.
@@ -324,7 +323,7 @@ impl<'a> List<'a> {
         if let Some(file) = &mut open.files[usize::from(stream == Stream::Stderr)] {
             if let Err(error) = file.write_all(data) {
                 open.error = format!("its output cannot be written: {error}");
-                self.screen.client.send(&ClientMessage::Cancel { id });
+                self.client.send(&ClientMessage::Cancel { id });
             }
             return;
         }
@@ -387,7 +386,7 @@ impl<'a> List<'a> {
             self.stopped = true;
             // Some open jobs wait for slots; only the DVM knows which.
             if !self.open.is_empty() {
-                self.screen.client.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
+                self.client.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
             }
         }
     }
@@ -398,7 +397,7 @@ impl<'a> List<'a> {
         for (id, open) in &mut self.open {
             if open.job.is_none_or(waits) {
                 open.withdrawn = true;
-                self.screen.client.send(&ClientMessage::Cancel { id: *id });
+                self.client.send(&ClientMessage::Cancel { id: *id });
             }
         }
     }
@@ -407,7 +406,7 @@ impl<'a> List<'a> {
         self.stopped = true;
         for (id, open) in &mut self.open {
             open.withdrawn = true;
-            self.screen.client.send(&ClientMessage::Cancel { id: *id });
+            self.client.send(&ClientMessage::Cancel { id: *id });
         }
     }
 
@@ -419,7 +418,7 @@ impl<'a> List<'a> {
             1 => self.cancel_all(),
             2 if signal == Signal::INT => self.write(Stream::Stderr, frame::notice(PATIENCE).as_bytes()),
             _ => {
-                self.screen.client.send_all(Duration::from_millis(100));
+                self.client.send_all(Duration::from_millis(100));
                 return Some(REFUSED);
             }
         }
@@ -434,12 +433,12 @@ impl<'a> List<'a> {
             self.end(&open, &Done { exit_code: 1, job: None });
         }
         self.write(Stream::Stderr, frame::framed(self.setting.name, &[why, next]).as_bytes());
-        self.screen.client.finish();
+        self.client.finish();
         REFUSED
     }
 
     fn finish(&mut self) -> i32 {
-        self.screen.leave_bar(&self.progress.line(0));
+        self.bar.leave(&mut self.client, &self.progress.line(0));
         if self.stopped && self.interrupts == 0 && (self.withdrawn > 0 || !self.feed.is_over()) {
             let text = "a job failed, and what had not started was left out";
             self.write(
@@ -447,7 +446,7 @@ impl<'a> List<'a> {
                 format!("{}: {text}; --keep-going runs all jobs\n", self.setting.name).as_bytes(),
             );
         }
-        self.screen.client.finish();
+        self.client.finish();
         i32::from(self.progress.failed > 0 || self.stopped)
     }
 
@@ -463,6 +462,6 @@ impl<'a> List<'a> {
     }
 
     fn write(&mut self, to: Stream, bytes: &[u8]) {
-        self.screen.write(to, bytes);
+        self.bar.write(&mut self.client, to, bytes);
     }
 }

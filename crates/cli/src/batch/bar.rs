@@ -1,5 +1,4 @@
-//! The connection of a list to its DVM, and the progress bar on standard error. The bar is erased before output is
-//! written, and drawn again later.
+//! The progress bar of a list on standard error. The bar is erased before output is written, and drawn again later.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -12,8 +11,8 @@ use crate::pdvm::cut;
 /// Interval between two pictures of the bar.
 const FRAME: Duration = Duration::from_millis(200);
 
-pub(super) struct Screen {
-    pub(super) client: ClientLoop,
+/// The progress bar, where standard error is a terminal.
+pub(super) struct Bar {
     /// True when a terminal shows the bar.
     wanted: bool,
     drawn: bool,
@@ -22,21 +21,15 @@ pub(super) struct Screen {
     last: Instant,
 }
 
-impl Screen {
-    pub(super) fn new(client: ClientLoop) -> Screen {
-        Screen {
-            client,
-            wanted: std::io::stderr().is_terminal(),
-            drawn: false,
-            at_line_start: true,
-            last: Instant::now(),
-        }
+impl Bar {
+    pub(super) fn new() -> Bar {
+        Bar { wanted: std::io::stderr().is_terminal(), drawn: false, at_line_start: true, last: Instant::now() }
     }
 
     /// Returns the next event, or a timeout when the bar must be drawn.
-    pub(super) fn next(&mut self) -> ClientEvent {
+    pub(super) fn next(&self, client: &mut ClientLoop) -> ClientEvent {
         let left = FRAME.saturating_sub(self.last.elapsed());
-        self.client.next(self.wanted.then_some(left))
+        client.next(self.wanted.then_some(left))
     }
 
     /// True when the bar must be drawn, even if events wait.
@@ -45,36 +38,36 @@ impl Screen {
     }
 
     /// Writes output of a job, after erasing the bar.
-    pub(super) fn write(&mut self, to: Stream, bytes: &[u8]) {
+    pub(super) fn write(&mut self, client: &mut ClientLoop, to: Stream, bytes: &[u8]) {
         if std::mem::take(&mut self.drawn) {
-            self.client.write(Stream::Stderr, b"\r\x1b[K");
+            client.write(Stream::Stderr, b"\r\x1b[K");
         }
         self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
-        self.client.write(to, bytes);
+        client.write(to, bytes);
     }
 
     /// Draws the bar, unless the last line of output is unfinished.
-    pub(super) fn draw(&mut self, line: &str) {
+    pub(super) fn draw(&mut self, client: &mut ClientLoop, line: &str) {
         self.last = Instant::now();
         if self.wanted && self.at_line_start {
             self.drawn = true;
             // A line that wraps could not be erased. One column stays free, where the cursor is.
             let columns = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).map_or(80, |size| size.ws_col);
             let line = cut(line, usize::from(columns).saturating_sub(1).max(1));
-            self.client.write(Stream::Stderr, format!("\r{line}\x1b[K").as_bytes());
+            client.write(Stream::Stderr, format!("\r{line}\x1b[K").as_bytes());
         }
     }
 
     /// Draws the bar for the last time and leaves it on the terminal.
-    pub(super) fn leave_bar(&mut self, line: &str) {
-        self.draw(line);
+    pub(super) fn leave(&mut self, client: &mut ClientLoop, line: &str) {
+        self.draw(client, line);
         if std::mem::take(&mut self.drawn) {
-            self.client.write(Stream::Stderr, b"\n");
+            client.write(Stream::Stderr, b"\n");
         }
     }
 
     /// Draws no bar from now on, because its terminal is gone.
-    pub(super) fn hide_bar(&mut self) {
+    pub(super) fn hide(&mut self) {
         self.wanted = false;
         self.drawn = false;
     }
