@@ -209,7 +209,7 @@ impl Daemon {
             return;
         }
         let is_in_file = self.write_file(proc, stream, data.clone(), cx);
-        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        let job = self.job_mut(proc.job);
         if is_in_file && !job.order.spec.output.copy {
             return;
         }
@@ -220,7 +220,7 @@ impl Daemon {
     /// Writes output of a process to its file (spec L51). Returns false when the job has no files.
     pub(super) fn write_file(&mut self, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) -> bool {
         let now_s = self.local.local_time_at_zero_s + (cx.now.0 / 1_000_000) as i64;
-        let Some(job) = self.jobs.get_mut(&proc.job) else { return false };
+        let job = self.jobs.get_mut(&proc.job).expect("output comes from known jobs");
         let (spec, map) = (&job.order.spec, &job.order.map);
         let pid = job.procs.get(&proc.rank).and_then(|local| local.pid).unwrap_or(0);
         let author = Author { dvm: &self.dvm, spec, map, proc, pid, stream, now_s };

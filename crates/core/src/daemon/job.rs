@@ -142,9 +142,7 @@ impl Daemon {
 
     /// Reports the launch to the head once every local process was attempted (spec L19).
     pub(super) fn report_launch(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
+        let job = self.job_mut(id);
         if job.launch_reported || job.started.len() + job.failed.len() < job.procs.len() {
             return;
         }

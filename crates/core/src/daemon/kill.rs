@@ -82,9 +82,7 @@ impl Daemon {
     }
 
     fn signal_living(&mut self, id: JobId, signals: &[Signal], cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
+        let job = self.job_mut(id);
         for proc in job.living().collect::<Vec<_>>() {
             if let Some(local) = job.procs.get_mut(&proc.rank) {
                 // A process that has already ended by itself keeps its own exit status.
@@ -102,9 +100,7 @@ impl Daemon {
     }
 
     fn close_pipes(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
+        let job = self.job_mut(id);
         let reaped: Vec<_> = job.living().filter(|p| job.procs[&p.rank].exit.is_some()).collect();
         for proc in reaped {
             if let Some(local) = job.procs.get_mut(&proc.rank) {

@@ -244,6 +244,13 @@ impl Daemon {
         }
     }
 
+    /// A job that its caller has just looked up. Other lookups may fail: the news of a process, or an order of the
+    /// head, may come when the job is forgotten.
+    #[track_caller]
+    fn job_mut(&mut self, id: JobId) -> &mut LocalJob {
+        self.jobs.get_mut(&id).unwrap_or_else(|| panic!("job {id} is not known here"))
+    }
+
     fn proc_mut(&mut self, proc: ProcId) -> Option<&mut LocalProc> {
         self.jobs.get_mut(&proc.job)?.procs.get_mut(&proc.rank)
     }

@@ -106,7 +106,7 @@ impl Daemon {
     }
 
     fn on_question(&mut self, proc: ProcId, question: Question, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&proc.job) else { return };
+        let job = self.jobs.get(&proc.job).expect("requests come from known jobs");
         let app = job.order.map.procs.get(proc.rank.0 as usize).map_or(0, |p| u32::from(p.app));
         let name = proc.job.nspace(&self.dvm);
         let reply = match question {
@@ -135,7 +135,7 @@ impl Daemon {
     }
 
     fn on_barrier_in(&mut self, proc: ProcId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        let job = self.job_mut(proc.job);
         job.pmi1.at_barrier.insert(proc.rank);
         if !job.failed_ranks.is_empty() {
             return self.leave_barrier(proc.job, false, cx);

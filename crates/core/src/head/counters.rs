@@ -58,6 +58,10 @@ pub(super) enum Late {
     Data,
     /// An event of a process that is gone.
     Event,
+    /// A piece of files that a job brings along, or word that it is written.
+    Preload,
+    /// Stacks of processes.
+    Stack,
 }
 
 impl Late {
@@ -72,6 +76,8 @@ impl Late {
             Late::Collective => "collective",
             Late::Data => "data",
             Late::Event => "event",
+            Late::Preload => "preload",
+            Late::Stack => "stack",
         }
     }
 }

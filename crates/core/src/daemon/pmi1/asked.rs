@@ -46,7 +46,7 @@ impl Daemon {
 
     /// Withdraws a name. Whether the process has published it is known here.
     pub(super) fn on_unpublish_name(&mut self, proc: ProcId, service: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        let job = self.job_mut(proc.job);
         if !job.pmi1.names.remove(&(proc.rank, service.clone())) {
             return answer(proc, Reply::Unpublished(false), cx);
         }

@@ -74,10 +74,10 @@ impl Job {
 impl Head {
     /// Handles a daemon's report that all its processes of a job wait for a debugger.
     pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
+        let running = self.jobs.get_mut(id).filter(|job| !job.is_over());
+        let Some(launch) = running.and_then(Job::launch_mut) else {
             return self.counters.count(Counted::Late(Late::Init));
         };
-        let Some(launch) = job.launch_mut() else { return };
         if launch.debugging.remove(daemon) {
             self.note_ready_for_debug(id, cx);
         }

@@ -49,8 +49,10 @@ impl Head {
         let job = self.jobs.at(id);
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let consequence = consequence(end).filter(|_| !harmless && job.is_healthy());
-        if consequence.is_some() && self.may_restart(job, end) {
-            self.restart(id, end, pid, cx);
+        if consequence.is_some()
+            && let Some(daemon) = self.restarts_on(job, end)
+        {
+            self.restart(id, end, pid, daemon, cx);
             return None;
         }
         if end.state.is_error() {

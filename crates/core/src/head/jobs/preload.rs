@@ -64,7 +64,7 @@ impl Head {
     }
 
     fn on_file(&mut self, id: JobId, piece: Result<FilePiece, String>, cx: &mut Cx) {
-        let Some(transfer) = self.open_transfer(id) else { return };
+        let Some(transfer) = self.open_transfer(id) else { return self.counters.count(Counted::Late(Late::Preload)) };
         let cause = match piece {
             Ok(piece) => match transfer.on_piece(piece) {
                 Ok(steps) => return self.take_steps(id, steps, cx),
@@ -81,7 +81,7 @@ impl Head {
 
     /// Notes that a node has written bytes of a job's files.
     pub(in crate::head) fn on_preload_credit(&mut self, daemon: DaemonRank, id: JobId, bytes: u64, cx: &mut Cx) {
-        let Some(transfer) = self.open_transfer(id) else { return self.counters.count(Counted::Late(Late::Credit)) };
+        let Some(transfer) = self.open_transfer(id) else { return self.counters.count(Counted::Late(Late::Preload)) };
         let steps = transfer.on_credit(daemon, bytes);
         self.take_steps(id, steps, cx);
     }
@@ -95,7 +95,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let node = self.node_name(daemon).to_owned();
-        let Some(transfer) = self.open_transfer(id) else { return self.counters.count(Counted::Late(Late::Credit)) };
+        let Some(transfer) = self.open_transfer(id) else { return self.counters.count(Counted::Late(Late::Preload)) };
         match result {
             Ok(()) => {
                 let steps = transfer.on_complete(daemon);

@@ -1,6 +1,6 @@
 //! Failed processes that are started again on their nodes, as often as their job allows (`--max-restarts`).
 
-use ferrite_types::{JobId, ProcId, ProcState, Rank};
+use ferrite_types::{DaemonRank, JobId, ProcId, ProcState, Rank};
 use ferrite_wire::{DaemonMessage, Dest, EventInfo, EventRange, EventSource, InitState, PmixEvent, ProcEnd, Restart};
 
 use super::notices;
@@ -34,22 +34,21 @@ impl Job {
 }
 
 impl Head {
-    /// True when this failure is one after which the process is started again (spec L81).
-    pub(super) fn may_restart(&self, job: &Job, end: &ProcEnd) -> bool {
+    /// The daemon that starts the process again after this failure; none when it is not started again (spec L81).
+    pub(super) fn restarts_on(&self, job: &Job, end: &ProcEnd) -> Option<DaemonRank> {
         let stays = |daemon| self.pool.node_of(daemon).is_some() && !self.is_doomed(job.id, daemon);
-        let is_there = job.map().daemon_of(end.rank).is_some_and(stays);
-        end.init == InitState::Never && job.allows_restart(end) && is_there
+        let is_allowed = end.init == InitState::Never && job.allows_restart(end);
+        job.map().daemon_of(end.rank).filter(|daemon| is_allowed && stays(*daemon))
     }
 
     /// Orders a restart, counts it, and tells the submitter of it. The job does not end before the process has ended
     /// again (spec L82).
-    pub(super) fn restart(&mut self, id: JobId, end: &ProcEnd, pid: Option<u32>, cx: &mut Cx) {
+    pub(super) fn restart(&mut self, id: JobId, end: &ProcEnd, pid: Option<u32>, daemon: DaemonRank, cx: &mut Cx) {
         let job = self.jobs.at_mut(id);
         *job.restarts.entry(end.rank).or_default() += 1;
         let count = job.restarts_of(end.rank);
         let mut text = notices::proc_end(job, end, pid);
         text.push_str(&notices::restarted(count, job.spec.options.max_restarts));
-        let Some(daemon) = job.map().daemon_of(end.rank) else { return };
         if let Some(launch) = job.launch_mut() {
             launch.on_restart(end.rank);
         }

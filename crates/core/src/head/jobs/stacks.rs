@@ -12,6 +12,7 @@ use super::record::Job;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::counters::{Counted, Late};
 use crate::head::lists::listed;
 
 /// Bytes of stacks of one job that all daemons together may send, which bounds the head's memory.
@@ -64,10 +65,10 @@ impl Head {
             let waits = |gathering: &Gathering| gathering.waits_for.iter().any(|(job, _)| *job == proc.job);
             job.gathering.as_ref().is_some_and(waits)
         };
-        if !self.jobs.iter().any(is_wanted) {
-            return;
-        }
-        let Some(job) = self.jobs.get_mut(proc.job) else { return };
+        let is_late = !self.jobs.iter().any(is_wanted);
+        let Some(job) = self.jobs.get_mut(proc.job).filter(|_| !is_late) else {
+            return self.counters.count(Counted::Late(Late::Stack));
+        };
         job.stacks_taken += 1;
         let text = notices::stack(job, proc.rank, &String::from_utf8_lossy(text));
         if let Some(request) = job.request {
@@ -84,7 +85,9 @@ impl Head {
         cx: &mut Cx,
     ) {
         let waits = |job: &&Job| job.gathering.as_ref().is_some_and(|g| g.waits_for.contains(&(of, daemon)));
-        let Some(id) = self.jobs.iter().find(waits).map(|job| job.id) else { return };
+        let Some(id) = self.jobs.iter().find(waits).map(|job| job.id) else {
+            return self.counters.count(Counted::Late(Late::Stack));
+        };
         if let Some(obstacle) = obstacle {
             let job = self.jobs.at(of);
             let text = format!("No stacks from node {}: {}.", self.node_name(daemon), printable(&obstacle));
@@ -130,7 +133,7 @@ impl Head {
     }
 
     fn expect_no_stacks(&mut self, id: JobId, is_gone: impl Fn(&(JobId, DaemonRank)) -> bool, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = self.jobs.at_mut(id);
         let Some(gathering) = &mut job.gathering else { return };
         gathering.waits_for.retain(|waited| !is_gone(waited));
         if gathering.waits_for.is_empty() {

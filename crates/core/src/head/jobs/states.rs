@@ -26,13 +26,12 @@ impl Head {
     pub(in crate::head) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
         if id == JobId::DAEMONS {
             self.dvm.enter(to, cx);
-        } else if let Some(job) = self.jobs.get_mut(id) {
+        } else {
+            let job = self.jobs.at_mut(id);
             let from = (job.state != to).then_some(job.state);
             job.state = to;
             job.states.push((to, cx.now));
             cx.trace_job(id, from, to);
-        } else {
-            return;
         }
         self.jobs.activated.push_back((id, to));
     }
@@ -204,7 +203,9 @@ impl Head {
             return self.counters.count(Counted::Late(Late::Launch));
         };
         let is_over = job.is_over();
-        let Some(launch) = job.launch_mut().filter(|_| !is_over) else { return };
+        let Some(launch) = job.launch_mut().filter(|_| !is_over) else {
+            return self.counters.count(Counted::Late(Late::Launch));
+        };
         if !launch.launching.remove(daemon) {
             return;
         }
@@ -254,10 +255,9 @@ impl Head {
 
     /// Handles a daemon's report that all its processes of a job have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
+        let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) else {
             return self.counters.count(Counted::Late(Late::Init));
         };
-        let Some(launch) = job.launch_mut() else { return };
         if launch.registering.remove(daemon) {
             self.note_registered(id, cx);
         }
