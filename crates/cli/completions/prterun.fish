@@ -31,7 +31,7 @@ complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: 
 node\t''
 fill\t''
 span\t''"
-complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r -f -a "none\t''
+complete -c prterun -l bind-to -d 'Objects to which processes are bound: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r -f -a "none\t''
 core\t''
 hwthread\t''
 l1cache\t''
@@ -54,7 +54,7 @@ complete -c prterun -l mca -d 'Open MPI parameter of this program (it sees OMPI_
 complete -c prterun -l gmca -d 'Open MPI parameter of all programs of the job' -r
 complete -c prterun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
 complete -c prterun -l tune -d 'Files with a parameter a line: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE' -r -F
-complete -c prterun -l stdin -d 'Who reads standard input: a rank (0 without this option), `all`, or `none`' -r
+complete -c prterun -l stdin -d 'Readers of standard input: a rank (0 without this option), `all`, or `none`' -r
 complete -c prterun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, :pattern, :copy, :raw ...' -r -f -a "tag\t''
 timestamp\t''
 xml\t''

@@ -1,4 +1,4 @@
-//! Placement, from what is written to what the job asks for: for whom a directive holds, and the files that it names.
+//! Placement, from what is written to what the job asks for: the apps of each directive, and the files that it names.
 
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]

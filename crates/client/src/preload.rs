@@ -11,7 +11,7 @@ use ferrite_types::{MAX_PRELOAD_ENTRIES, PreloadEntry, PreloadKind};
 use ferrite_wire::FilePiece;
 use thiserror::Error;
 
-/// The most bytes that are read at once, whoever asks.
+/// The most bytes that are read at once, even if the DVM asks for more.
 const MOST: u32 = 1 << 20;
 
 /// Endings of the names of archives that are unpacked; true = compressed.

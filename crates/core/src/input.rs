@@ -473,8 +473,8 @@ pub enum PmixCall {
         /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// A local process, or a tool of this node, raises an event for others than those of its own node, whom the library
-    /// has told. Nothing answers.
+    /// A local process, or a tool of this node, raises an event for processes of other nodes; the library
+    /// has told those of this node. Nothing answers.
     Event {
         /// The event; its source is the holder of the connection.
         event: Box<PmixEvent>,

@@ -65,7 +65,7 @@ fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_i
     }
 }
 
-/// A failed grow ends whoever waited for it (spec E13).
+/// A failed grow ends the jobs that waited for it, and no others (spec E13).
 #[test]
 fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_to_be_mapped_again() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();

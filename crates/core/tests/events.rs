@@ -26,7 +26,7 @@ fn raise(dvm: &mut Cluster, rank: u32, number: u8, range: EventRange) {
     raise_as(dvm, rank, EventSource::Proc(proc(rank)), number, range);
 }
 
-/// Each delivery: where, of which number, to which ranks of job 1.
+/// Each delivery: the daemon, the number in the event, and the ranks of job 1 that hear it.
 fn heard(dvm: &Cluster) -> Vec<(u32, u8, Vec<u32>)> {
     let delivery = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::Event { event, to, .. } => {

@@ -24,7 +24,7 @@ fn continuous() -> RuntimeOptions {
     RuntimeOptions { continuous: true, ..RuntimeOptions::default() }
 }
 
-/// An announced failure: where, of which rank, how, with which code.
+/// An announced failure: daemon, rank, state, exit code.
 type Event = (u32, u32, ProcState, Option<u8>);
 
 fn events(dvm: &Cluster) -> Vec<Event> {
@@ -204,7 +204,7 @@ fn nobody_waits_for_the_data_of_a_process_whose_daemon_is_lost() {
         );
         dvm.run();
     };
-    // Its library has not answered when it is lost.
+    // The daemon is lost before its library has answered.
     ask(&mut dvm, 100);
     assert_eq!(replies(&dvm), []);
     dvm.crash(2);

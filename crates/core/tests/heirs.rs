@@ -1,4 +1,4 @@
-//! Sessions that processes and tools have asked for: with whom they end, and who is let in.
+//! Sessions that processes and tools have asked for: when they end, and which jobs may use them.
 
 mod common;
 

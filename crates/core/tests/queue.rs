@@ -1,4 +1,4 @@
-//! Jobs that wait for slots: whom they wait for, that they have their turn, and what the status says of it.
+//! Jobs that wait for slots: the jobs before them, their turn, and their status.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Reservations of nodes that are there already: with whom they are afterwards.
+//! Reservations of nodes that are there already, and the session that has the nodes afterwards.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Jobs that processes of jobs start: who is told what, who ends with whom, and how they meet.
+//! Jobs that processes of jobs spawn: their messages, their ends, and their connections.
 
 mod common;
 
@@ -298,7 +298,7 @@ fn growing(params: &[(&str, &str)]) -> Cluster {
     dvm
 }
 
-/// Job 1 spawns a job on these nodes, of which the first is to come for it.
+/// Job 1 spawns a job on these nodes; a grow brings the first of them.
 fn spawn_bringing(dvm: &mut Cluster, nodes: &[&str], slots: SlotChange, token: u64) {
     let hosts = vec![AddedHost { host: HostEntry::named(nodes[0]), slots }];
     let grow = Some(Box::new(GrowRequest { hosts, ..GrowRequest::default() }));
@@ -674,7 +674,7 @@ fn shrink(node: &str) -> Request {
     Request::Resize(Box::new(ResizeRequest::Shrink(shrink)))
 }
 
-/// A child on n3, of whose daemons n2, which is only to know it, cannot say that it does.
+/// A child on n3. Daemon n2 is only told of it, and is lost before it can acknowledge that.
 fn a_child_that_n2_is_to_know(dvm: &mut Cluster, child: JobSpec) {
     dvm.losing(2, 0);
     spawn(dvm, of(1, 0), child, 7);

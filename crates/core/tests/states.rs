@@ -13,7 +13,7 @@ use ferrite_types::*;
 use ferrite_wire::control::{JobDetail, Reply, Request, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SlotChange};
 
-/// The job states that the seed names, and those of the field that jobs here enter besides.
+/// The job states that the specification names, and those of the field that jobs here enter besides.
 const JOB_NUMBERS: &[(u8, &str)] = &[
     (1, "INIT"),
     (2, "INIT_COMPLETE"),

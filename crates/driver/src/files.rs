@@ -51,7 +51,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     write_beside(path, text, Some(0o600))
 }
 
-/// Writes a report to the place that the user named: a file, a terminal, or a pipe of his.
+/// Writes a report to the place that the user named: a file, a terminal, or a pipe.
 ///
 /// # Errors
 /// When the existing file belongs to another user, cannot be written to, or is a pipe without a reader.

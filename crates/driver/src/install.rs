@@ -19,7 +19,7 @@ pub(crate) fn env(parameters: &[(String, String)]) -> Vec<EnvOp> {
     changes
 }
 
-/// Returns the variables that these changes make of an environment, of which `present` reads a variable.
+/// Returns the variables that these changes set; `present` reads a variable of the environment before them.
 pub(crate) fn variables(changes: &[EnvOp], present: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = BTreeMap::new();
     for change in changes {

@@ -90,7 +90,7 @@ pub(crate) fn watch_head(inbox: &Inbox, forward: &[Signal]) -> io::Result<()> {
     Ok(())
 }
 
-/// Watches a daemon's signals, none of which it forwards.
+/// Watches a daemon's signals; a daemon forwards none.
 pub(crate) fn watch_daemon(inbox: &Inbox) -> io::Result<()> {
     guard::ignore(Signal(libc::SIGTTOU));
     guard::ignore(Signal::HUP);

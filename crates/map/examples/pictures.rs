@@ -1,5 +1,5 @@
-//! Sample pictures: `pictures NAME [svg|html|text]` prints one, `pictures` the names. For whoever changes how they
-//! look.
+//! Sample pictures: `pictures NAME [svg|html|text]` prints one, `pictures` the names. A help for those who
+//! change their looks.
 
 use std::sync::Arc;
 

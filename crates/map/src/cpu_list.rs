@@ -20,7 +20,7 @@ pub enum CpuListError {
         /// The largest number of the machine.
         last: u32,
     },
-    /// The listed processors may not be used for other reasons.
+    /// None of the listed processors may be used by this program.
     #[error("none of the processors {0} may be used: this program was restricted to others (taskset, or a cgroup)")]
     Nothing(String),
 }

@@ -78,8 +78,7 @@ impl What<'_> {
     }
 }
 
-/// The tree of objects. A topology has the processors of each object; which object is inside of which follows from
-/// them.
+/// The tree of objects. A topology has the processors of each object; they show which objects contain others.
 struct Tree<'a> {
     items: Vec<Item<'a>>,
     topology: &'a Topology,

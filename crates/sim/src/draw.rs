@@ -224,7 +224,7 @@ fn draw_stop(seed: u64, client: &Client, spec: &mut JobSpec) {
     }
 }
 
-/// Draws the failure policy, under each of which the exit code is that of the first failure, and the place of output.
+/// Draws the failure policy, and the place of output. Under each policy the first failure decides the exit code.
 /// The draw has its own seed, so that all other draws stay as they are.
 fn draw_policy(seed: u64, spec: &mut JobSpec) {
     let mut rng = Rng::new(!seed);

@@ -78,7 +78,7 @@ pub enum Mutation {
     EarlyReady,
     /// Broadcasts are not sent again over a new link.
     NoReplay,
-    /// Some daemons forget one of the dead of whom they hear.
+    /// Some daemons forget one of the dead daemons that a message names.
     ForgottenDead,
     /// The head does not broadcast deaths.
     NoDied,
@@ -120,23 +120,23 @@ pub enum Mutation {
     LostOrphans,
     /// A daemon that has its parent again keeps the link of its detour.
     KeptDetour,
-    /// A release by allocation id opens no campaign and raises no launch fence (hole 1).
+    /// A release by allocation id opens no campaign and raises no launch fence.
     QuietRelease,
     /// A job that was mapped onto leaving nodes is launched there (holes 2 and 8).
     LaunchOnTheLeaving,
-    /// Held jobs are never released (hole 3).
+    /// Held jobs are never released.
     NeverAdmitted,
-    /// A grow that fails ends all jobs that are held (hole 4).
+    /// A grow that fails ends all jobs that are held.
     AllHeldAborted,
-    /// The report of a newcomer is not counted (hole 5).
+    /// The report of a newcomer is not counted.
     UncountedReport,
-    /// The head's own node is told to leave (hole 6).
+    /// The head's own node is told to leave.
     HeadLeaves,
-    /// Mapped jobs are held for grows too (hole 7).
+    /// Mapped jobs are held for grows too.
     HeldByGrows,
-    /// A second release of a node orders its daemon out a second time (hole 8).
+    /// A second release of a node orders its daemon out a second time.
     OrderedTwice,
-    /// A node that joins again gets an earlier rank (hole 9).
+    /// A node that joins again gets an earlier rank.
     OldRank,
     /// Granted nodes are not given back.
     KeptGrant,
@@ -146,7 +146,7 @@ pub enum Mutation {
     KeptShare,
     /// A cancelled request is not withdrawn from the resource manager.
     NotWithdrawn,
-    /// Newcomers are not told which daemons have left (hole 10).
+    /// Newcomers are not told which daemons have left.
     NoHoles,
     /// Jobs are mapped while campaigns are open.
     NotHeld,

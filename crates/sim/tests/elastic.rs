@@ -44,7 +44,7 @@ fn give_back(alloc_id: &str) -> ResizeRequest {
 }
 
 #[test]
-fn hole_1_a_whole_allocation_is_given_back_by_its_id() {
+fn a_whole_allocation_is_given_back_by_its_id() {
     let scenario = dvm(3, 2)
         .with_grow(UP, &["m0", "m1", "m2"])
         .with_job(2_000_000, on(&["m1"], "pause:3000000"), Expect::Anything)
@@ -55,7 +55,7 @@ fn hole_1_a_whole_allocation_is_given_back_by_its_id() {
 }
 
 #[test]
-fn hole_2_a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_launched_as_it_was() {
+fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_launched_as_it_was() {
     let mut scenario = dvm(4, 2);
     scenario.elastic.prep_ms = 300;
     scenario.elastic.slowest_release = 2_000_000;
@@ -69,7 +69,7 @@ fn hole_2_a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_
 
 /// Nobody waits for nothing (spec G7).
 #[test]
-fn hole_3_a_grow_that_fails_lets_those_go_that_waited_for_a_shrink() {
+fn a_grow_that_fails_lets_those_go_that_waited_for_a_shrink() {
     let mut scenario = dvm(4, 2);
     scenario.elastic.prep_ms = 300;
     scenario.fates = vec![(DaemonRank(4), Fate::Silent)];
@@ -81,7 +81,7 @@ fn hole_3_a_grow_that_fails_lets_those_go_that_waited_for_a_shrink() {
 }
 
 #[test]
-fn hole_4_a_grow_that_fails_ends_only_those_who_waited_for_it() {
+fn a_grow_that_fails_ends_only_those_who_waited_for_it() {
     let mut scenario = dvm(3, 2);
     scenario.fates = vec![(DaemonRank(3), Fate::Late(2_000_000)), (DaemonRank(4), Fate::NoLauncher)];
     let scenario = scenario
@@ -93,7 +93,7 @@ fn hole_4_a_grow_that_fails_ends_only_those_who_waited_for_it() {
 }
 
 #[test]
-fn hole_5_holes_among_the_ranks_and_a_missing_target_wedge_no_later_grow() {
+fn holes_among_the_ranks_and_a_missing_target_wedge_no_later_grow() {
     let mut scenario = dvm(6, 2);
     scenario.fates = vec![(DaemonRank(6), Fate::Silent)];
     scenario.faults = vec![(1_000_000, Fault::Crash(DaemonRank(2)))];
@@ -107,7 +107,7 @@ fn hole_5_holes_among_the_ranks_and_a_missing_target_wedge_no_later_grow() {
 
 /// The head's own node stays (spec E27).
 #[test]
-fn hole_6_the_heads_node_stays() {
+fn the_heads_node_stays() {
     play(dvm(3, 2).with_shrink(UP, &["n1", "n0"]).with_shrink(UP + 1, &["n0"]));
 }
 
@@ -122,13 +122,13 @@ fn a_slow_grow_beside_a_shrink() -> Scenario {
 }
 
 #[test]
-fn hole_7_a_slow_grow_does_not_hold_a_mapped_job_after_the_shrink() {
+fn a_slow_grow_does_not_hold_a_mapped_job_after_the_shrink() {
     let report = play(a_slow_grow_beside_a_shrink());
     assert_eq!(report.replies.values().copied().collect::<Vec<_>>(), [0, 0], "in time");
 }
 
 #[test]
-fn hole_8_whatever_meets_is_told_apart() {
+fn whatever_meets_is_told_apart() {
     let mut scenario = dvm(5, 2);
     scenario.fates = vec![(DaemonRank(5), Fate::Late(1_000_000))];
     scenario = scenario
@@ -150,7 +150,7 @@ fn hole_8_whatever_meets_is_told_apart() {
 }
 
 #[test]
-fn hole_9_a_node_that_has_left_comes_again_at_once() {
+fn a_node_that_has_left_comes_again_at_once() {
     let mut scenario = dvm(4, 2);
     for round in 0..6 {
         let at = UP + round * 700_000;
@@ -160,7 +160,7 @@ fn hole_9_a_node_that_has_left_comes_again_at_once() {
 }
 
 #[test]
-fn hole_10_a_newcomer_whose_arithmetic_parent_has_left_joins() {
+fn a_newcomer_whose_arithmetic_parent_has_left_joins() {
     for gone in [&["n1"][..], &["n1", "n3"], &["n1", "n2", "n3"]] {
         play(dvm(4, 2).with_shrink(UP, gone).with_grow(1_500_000, &["m0", "m1", "m2", "m3", "m4"]));
     }

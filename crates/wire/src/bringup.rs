@@ -108,7 +108,7 @@ impl Ticket {
         self.group.iter().map(|(rank, _)| *rank).chain(alone)
     }
 
-    /// The ticket of one daemon of a group: the first for whose node's name `is_here` is true. A ticket of one daemon
+    /// The ticket of one daemon of a group: the first whose node's name `is_here` accepts. A ticket of one daemon
     /// stays as it is.
     #[must_use]
     pub fn member(&self, is_here: impl Fn(&str) -> bool) -> Option<Ticket> {

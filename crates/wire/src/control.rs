@@ -507,7 +507,7 @@ pub struct Metrics {
     pub status: DvmStatus,
     /// Jobs that it has accepted.
     pub jobs_submitted: u64,
-    /// Jobs all of whose processes were started.
+    /// Jobs whose processes have all been started.
     pub jobs_started: u64,
     /// Processes that were started.
     pub procs_started: u64,

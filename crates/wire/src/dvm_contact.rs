@@ -37,7 +37,7 @@ pub struct DvmContact {
     pub head: Option<String>,
     /// The time of its beginning (seconds since 1970).
     pub started_s: u64,
-    /// The batch job in whose allocation it runs, from `SLURM_JOB_ID` and its counterparts.
+    /// The batch job whose allocation it uses, from `SLURM_JOB_ID` and its counterparts.
     pub batch: Option<String>,
     /// True when it is the system's server (`--system-server`).
     pub system: bool,

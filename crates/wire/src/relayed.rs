@@ -14,7 +14,7 @@ pub struct Served {
     pub host: String,
     /// The time of its beginning (seconds since 1970).
     pub started_s: u64,
-    /// The batch job in whose allocation it runs.
+    /// The batch job whose allocation it uses.
     pub batch: Option<String>,
     /// True when it is the system's server.
     pub system: bool,

@@ -124,7 +124,7 @@ fn a_key_file_that_others_may_read_is_refused(c: &Context) -> Result<()> {
     stop_dvm(c)
 }
 
-/// The DVM and whoever looks are the same user: what the kernel shows of a process depends on nothing else.
+/// The DVM and the observer are the same user: what the kernel shows of a process depends on nothing else.
 fn a_user_who_is_not_root_cannot_look_into_what_holds_a_key(c: &Context) -> Result<()> {
     let script = format!(
         "{} -n 1 sh -c 'cat /proc/$PPID/maps /proc/$PPID/environ /proc/$PPID/mem >/dev/null; head -1 /proc/$$/maps >/dev/null && echo own'",

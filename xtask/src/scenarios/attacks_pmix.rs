@@ -139,7 +139,7 @@ fn garbage_behind_a_valid_message_costs_the_job_and_no_daemon(c: &Context) -> Re
     for _ in 0..3 {
         // The library may survive, die or hang; the job fails in any case.
         c.tool("prun", "--host n1 -n 2 sh -c")?.words([&script])?.run()?.failure()?.complains_about(&["n1"])?;
-        // The library may still hang from it, and takes whoever calls it along when it is ended.
+        // The library may still hang from the attack; a job that calls it then ends with it.
         let program = mpi_program("hello", Mpi::OpenMpi4)?;
         c.until("a job runs again", Duration::from_secs(20), || {
             Ok(c.tool("prun", "--host n1 -n 2")?.program(&program)?.run()?.is_success())

@@ -16,7 +16,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// Whom a key may be asked of: oneself, a neighbour, a process of another node, the whole job.
+/// Processes whose key is asked for: the caller, a neighbour, a process of another node, the whole job.
 const LEVELS: [&str; 4] = ["self", "near", "far", "job"];
 
 /// Keys that are told of each process.

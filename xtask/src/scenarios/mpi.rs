@@ -77,8 +77,8 @@ fn all_programs(c: &Context, mpi: Mpi, radix: usize, libpmix: Libpmix) -> Result
 }
 
 /// The program's result and a clean end. MPICH 4.0.2 of Debian spins for ever in its own `MPI_Finalize` in about half
-/// of its runs over several nodes, after the result is out and whoever started it (its own `mpiexec.hydra` sees the
-/// same): for it a time limit may take the place of the clean end, the result may not be missing.
+/// of its runs over several nodes, after the result is out, also under its own `mpiexec.hydra`. For it a
+/// time limit may take the place of the clean end; the result may not be missing.
 fn finishes(c: &Context, mpi: Mpi, radix: usize, libpmix: Libpmix, name: &str, result: &str) -> Result<()> {
     let program = mpi_program(name, mpi)?;
     if mpi != Mpi::Mpich4 {

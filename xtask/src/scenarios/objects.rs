@@ -1,4 +1,4 @@
-//! The displays of a DVM's jobs and sessions: the states of the seed's tables, and the fields of its objects. Nodes
+//! The displays of a DVM's jobs and sessions: the states and the fields that the specification lists. Nodes
 //! that are requested by a number of slots.
 
 use std::time::Duration;

@@ -112,7 +112,7 @@ fn all_pids() -> impl Iterator<Item = i32> {
     pids.into_iter()
 }
 
-/// Kills everything on this node except its furniture, the caller and the caller's ancestors.
+/// Kills everything on this node except the processes that every node runs, the caller and the caller's ancestors.
 ///
 /// Ends the remains of a hung run, for a benchmark that runs *on* a node. Returns their number.
 pub(crate) fn sweep_own_namespace() -> Result<usize> {

@@ -91,7 +91,7 @@ pub(super) struct Record {
     pub(super) head: Identity,
     /// The first process of each node, by index.
     pub(super) nodes: Vec<Identity>,
-    /// The same for the login node, if there is one.
+    /// The first process of the login node, if there is one.
     pub(super) login: Option<Identity>,
 }
 

@@ -167,7 +167,7 @@ process are written on its node; a relative name begins in the directory in whic
 const DISPLAY: &str = "\
 --display takes a list; it holds for the whole job.
 
-  map             which process goes where, and what it is bound to
+  map             the node of each process, and its binding
   map-devel       the same with everything that is known of each process
   allocation      the nodes, and their slots
   bind            what each process was bound to, told by its daemon

@@ -159,7 +159,7 @@ pub(crate) struct PlacementOptions {
     /// How ranks are given to the placed processes: slot, node, fill, span
     #[arg(long, alias = "rankby", value_name = "POLICY", action = ArgAction::Append)]
     pub(crate) rank_by: Vec<String>,
-    /// What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
+    /// Objects to which processes are bound: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
     #[arg(long, alias = "bindto", value_name = "OBJECT[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) bind_to: Vec<String>,
 }
@@ -216,7 +216,7 @@ pub(crate) struct EnvOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Input and output")]
 pub(crate) struct IoOptions {
-    /// Who reads standard input: a rank (0 without this option), `all`, or `none`
+    /// Readers of standard input: a rank (0 without this option), `all`, or `none`
     #[arg(long, value_name = "RANK|all|none")]
     pub(crate) stdin: Option<String>,
     /// Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, xml, dir=D, file=F, :pattern,

@@ -123,7 +123,7 @@ impl Places<'_> {
         Ok(ThisMachine { name: around.hostname.clone(), aliases })
     }
 
-    /// All names of hosts that the line and its files have.
+    /// All names of hosts on the command line and in its files.
     fn names(&self) -> impl Iterator<Item = String> {
         let lists = self.run.iter().filter_map(|place| place.hosts.as_ref()).flat_map(HostList::refs);
         let files = self.hostfiles.iter().flatten().chain(self.places).flat_map(|file| file.items.iter().cloned());

@@ -169,7 +169,7 @@ fn a_socket_deeper_than_an_address_holds_is_reached() {
     let mut place = Place::new();
     let deep = place.dir.path().join("d".repeat(150));
     std::fs::create_dir_all(deep.join("prte.1")).unwrap();
-    // Bound by a short name, as whoever listens there had to.
+    // The path is too long for a socket's address, so the listener is bound by a short name.
     let short = place.dir.path().join("s");
     std::os::unix::fs::symlink(&deep, &short).unwrap();
     place.listeners.push(UnixListener::bind(short.join("prte.1/control")).unwrap());

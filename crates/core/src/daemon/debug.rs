@@ -17,7 +17,7 @@ use crate::{Effect, PmixEffect};
 pub(super) struct Debug {
     /// True when the head was told that all of them wait.
     reported: bool,
-    /// True when all processes are released; then also those that come to wait later.
+    /// True when all processes are released, including those that will wait later.
     all_released: bool,
     released: BTreeSet<Rank>,
 }
@@ -54,7 +54,7 @@ impl Daemon {
     }
 
     fn wait_for_debugger(&mut self, proc: ProcId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        let job = self.job_mut(proc.job);
         let goes_on = job.debug.has_released(proc.rank)
             || job.order.spec.stop.as_ref().is_some_and(|stop| !stop.concerns(proc.rank));
         if let Some(local) = job.procs.get_mut(&proc.rank) {

@@ -103,7 +103,7 @@ pub struct Cluster {
     now: Timestamp,
 }
 
-/// A daemon that stands still, and with whom it was linked.
+/// A daemon that stands still, and the daemons with which it was linked.
 pub struct Frozen {
     rank: DaemonRank,
     node: Node,

@@ -49,8 +49,8 @@ fn forked(script: &str, dir: &Path, is_waited_for: bool) -> Pid {
 }
 
 /// The number in a file that a script writes.
-/// The session that a process is in; 0 when its leader is outside of the namespace, of which `getsid` of rustix cannot
-/// tell.
+/// The session that a process is in; 0 when its leader is outside of the namespace, which `getsid` of rustix
+/// cannot express.
 fn session_of(pid: Pid) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
     let (_, after_name) = stat.rsplit_once(')').unwrap();

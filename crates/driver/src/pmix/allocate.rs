@@ -213,7 +213,7 @@ pub(super) enum SizeEvents {
 }
 
 impl SizeEvents {
-    /// Reads the parameter's value; the machine has complained of a wrong one.
+    /// Reads the parameter's value; the machine has already reported a wrong one.
     pub(super) fn of(value: Option<&str>) -> SizeEvents {
         match value {
             Some("always") => SizeEvents::Always,

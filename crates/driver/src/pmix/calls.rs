@@ -426,7 +426,7 @@ enum Targets {
     Others(Vec<(JobId, Vec<Rank>)>),
 }
 
-/// Finds out whom a process wants to end. No targets mean its job.
+/// Returns the processes that a process wants to end: the named ones, or its whole job.
 fn aborted(caller: ProcId, targets: &[Proc], names: &Names) -> Result<Targets, Status> {
     if targets.is_empty() {
         return Ok(Targets::Usual(AbortScope::Job));

@@ -135,8 +135,8 @@ fn truth(info: &Info) -> Result<bool, Refusal> {
     }
 }
 
-/// Reads a number of seconds (PMIx 4), or `months:days:hours:minutes:seconds`, of which the first may be missing (PMIx
-/// 5).
+/// Reads a number of seconds (PMIx 4), or `months:days:hours:minutes:seconds` (PMIx 5); leading fields may be
+/// missing.
 pub(super) fn seconds(info: &Info) -> Result<u32, Refusal> {
     let Some(text) = info.value.as_str() else { return number(info) };
     let bad = || Refusal::bad(format!("{}: {text:?} is no time, or too long a one", info.key));

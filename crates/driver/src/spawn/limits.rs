@@ -22,7 +22,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The limits of a list; a bad list, of which the head has complained already, counts as not given.
+/// The limits of a list. A bad list counts as not given; the head has already reported it.
 pub(super) fn asked_for(list: &str) -> Vec<Limit> {
     let list = Some(list).filter(|list| !list.is_empty()).and_then(SysLimit::parse_list).unwrap_or_default();
     list.into_iter().map(|(what, to)| Limit { what, to }).collect()

@@ -109,7 +109,7 @@ impl Manager {
     pub const ALL: [Manager; 6] =
         [Manager::Pals, Manager::Flux, Manager::Pbs, Manager::GridEngine, Manager::Lsf, Manager::Slurm];
 
-    /// Returns the manager in whose job this environment is.
+    /// Returns the manager whose job has this environment.
     #[must_use]
     pub fn of(variables: &Variables, selection: &Selection) -> Option<Manager> {
         Manager::ALL.into_iter().find(|manager| selection.admits(*manager) && manager.is_seen(variables))

@@ -10,7 +10,7 @@ use super::{Invariant, Observation, require};
 use crate::scenario::{Client, Expect, Scenario};
 
 pub(super) struct Output {
-    /// True for jobs of which no line may be missing.
+    /// True for jobs whose output must be complete.
     complete: bool,
     /// True for raw output, whose chunks may be mixed; it is not checked.
     raw: bool,

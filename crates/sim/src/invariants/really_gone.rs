@@ -25,7 +25,7 @@ pub(super) struct ReallyGone {
     waited: BTreeSet<CampaignId>,
     /// The number of acknowledgements of each order to the head, by sender.
     acked: BTreeMap<(u64, DaemonRank), u32>,
-    /// For each daemon: the leaving daemons of which it has heard.
+    /// For each daemon: the leaving daemons that it knows to leave.
     heard: BTreeMap<DaemonRank, RankSet>,
     /// The daemon that notices a loss now, and the lost daemon.
     losing: Option<[DaemonRank; 2]>,

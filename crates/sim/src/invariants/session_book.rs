@@ -146,7 +146,7 @@ impl SessionBook {
         // A session that somebody else has requested, and that this request only meets, stays unknown.
         let meets = resize.outcome == ResizeOutcome::Unchanged && grow.terms == SessionTerms::default();
         if !self.limits.contains_key(&session) && (grow.alloc_id.is_some() || meets) {
-            // It may be one of which the first request is answered later.
+            // The first request of this session may be answered later.
             if let Some(seconds) = grow.terms.time_limit_s {
                 let until = self.early.get(&session).copied().unwrap_or(at);
                 self.early.insert(session, until + Time::from(seconds) * SECOND);

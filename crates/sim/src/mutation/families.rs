@@ -96,7 +96,7 @@ impl FamilyMutations {
                 });
             }),
             Mutation::UntoldSet | Mutation::KeptSet if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
-                // Another message takes its place, as above.
+                // The message is dropped: nothing takes its place.
                 replace(frame, |message| match (mutation, message) {
                     (Mutation::UntoldSet, Message::Daemon(DaemonMessage::DefineSet(_)))
                     | (Mutation::KeptSet, Message::Daemon(DaemonMessage::DeleteSet(_))) => {

@@ -268,7 +268,7 @@ impl Head {
         }
     }
 
-    /// Ends a bring-up some of whose daemons could not be started, with one message about all of them (spec L10).
+    /// Ends the bring-up when daemons could not be started, with one message about all of them (spec L10).
     fn fail_launches(&mut self, cx: &mut Cx) {
         if self.dvm.is_ending() || self.dvm.is_ready() {
             return;

@@ -35,7 +35,7 @@ impl Contacts {
         self.pids.insert(rank, pid);
     }
 
-    /// Notes the call of a daemon whose tree parent is another. It is told who that is as soon as that one is up.
+    /// Notes the call of a daemon whose tree parent is not the head. The head names the parent as soon as that is up.
     pub(super) fn on_announce(&mut self, rank: DaemonRank, contact: Contact, cx: &mut Cx) {
         self.known.insert(rank, contact);
         self.homeless.insert(rank);

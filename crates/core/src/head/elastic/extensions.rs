@@ -24,7 +24,7 @@ const MOST_REQUESTS: usize = 64;
 /// The most digits of a manager's job number.
 const LONGEST_JOB: usize = 20;
 
-/// The extensions of which the head may still hear.
+/// The extensions that the resource manager may still decide.
 #[derive(Debug, Default)]
 pub(super) struct Extensions {
     open: BTreeMap<ExtensionId, Extension>,
@@ -207,6 +207,7 @@ impl Head {
     }
 
     pub(in crate::head) fn on_nodes_refused(&mut self, id: ExtensionId, cause: &str, cx: &mut Cx) {
+        // It may have been withdrawn meanwhile.
         let Some(waiting) = self.elastic.extensions.decided(id) else { return };
         let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
         let cause = format!("{manager} does not grant {}: {cause}.", waiting.wish);

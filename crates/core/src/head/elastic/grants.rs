@@ -198,8 +198,8 @@ impl Head {
         }
     }
 
-    /// A doubtful node that is not in use is not granted any more. A job of which no node is in use is given back: its
-    /// grow has failed, or all of its daemons were lost, with it perhaps (spec E40).
+    /// A doubtful node that is not in use is not granted any more. A job without a node in use is given back:
+    /// its grow has failed, or all of its daemons were lost (spec E40).
     pub(in crate::head) fn settle_grants(&mut self, cx: &mut Cx) {
         let gone = self.elastic.grants.doubtful.iter().copied().filter(|node| !self.is_in_change(*node));
         let gone: Vec<NodeId> = gone.collect();

@@ -107,7 +107,7 @@ impl Phase {
         *self = Phase::Unmapped(self.take_wait());
     }
 
-    /// Begins the launch by the daemons `known_at`, of which each reports. The processes of `debugging` may come to
+    /// Begins the launch by the daemons `known_at`; each of them reports. The processes of `debugging` may come to
     /// wait for a debugger.
     pub(super) fn launch(&mut self, known_at: RankSet, ended: usize, rank_offset: u32, debugging: RankSet) {
         debug_assert!(matches!(self, Phase::Mapped(..)), "a job is launched once, and with places");

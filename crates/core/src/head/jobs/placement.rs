@@ -189,7 +189,7 @@ impl Head {
         shares.collect()
     }
 
-    /// Maps a job again of whose nodes some have gone before its launch (spec G3, E10).
+    /// Maps a job again that has lost nodes before its launch (spec G3, E10).
     pub(in crate::head) fn map_again(&mut self, id: JobId, gone: Vec<NodeId>, cx: &mut Cx) {
         let job = self.jobs.known.get_mut(&id).expect("the launch fence has just found the job");
         job.missed.extend(gone);

@@ -16,7 +16,7 @@ use crate::head::dvm::Pool;
 use crate::head::elastic::{Reason, Requester};
 use crate::head::jobs::Job;
 
-/// The owner of a session, with whose end the session ends.
+/// The owner of a session; the session ends with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Owner {
     /// The job whose process asked for it.

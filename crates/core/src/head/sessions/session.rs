@@ -18,7 +18,7 @@ pub(super) struct Session {
     pub(super) nodes: Nodes,
     /// The session in which the request was made; this one ends with it.
     pub(super) parent: Option<SessionId>,
-    /// The job or tool with whose end it ends.
+    /// The job or tool that owns it; it ends with its owner.
     pub(super) owner: Option<Owner>,
     pub(super) inheritance: Inheritance,
     pub(super) paused: bool,

@@ -1,4 +1,4 @@
-//! Real clients over TCP; the machine behind the door is played by the test.
+//! Real clients over TCP; the test plays the machine behind the door.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
