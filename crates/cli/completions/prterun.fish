@@ -31,7 +31,7 @@ complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: 
 node\t''
 fill\t''
 span\t''"
-complete -c prterun -l bind-to -d 'Objects to which processes are bound: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r -f -a "none\t''
+complete -c prterun -l bind-to -d 'Objects to bind to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r -f -a "none\t''
 core\t''
 hwthread\t''
 l1cache\t''

@@ -38,7 +38,7 @@ _prterun() {
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_files' \
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[\:QUALIFIER]...:(slot node core hwthread l1cache l2cache l3cache numa package seq ppr\:1\:node slot\:PE=2 slot\:OVERSUBSCRIBE slot\:NOOVERSUBSCRIBE slot\:NOLOCAL core\:SPAN core\:HWTCPUS)' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:(slot node fill span)' \
-'*--bind-to=[Objects to which processes are bound\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[\:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
+'*--bind-to=[Objects to bind to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[\:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
 '*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[\:SLOTS],...:_hosts' \
 '--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_files' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_files' \

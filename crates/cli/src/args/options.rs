@@ -159,7 +159,7 @@ pub(crate) struct PlacementOptions {
     /// How ranks are given to the placed processes: slot, node, fill, span
     #[arg(long, alias = "rankby", value_name = "POLICY", action = ArgAction::Append)]
     pub(crate) rank_by: Vec<String>,
-    /// Objects to which processes are bound: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
+    /// Objects to bind to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
     #[arg(long, alias = "bindto", value_name = "OBJECT[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) bind_to: Vec<String>,
 }
