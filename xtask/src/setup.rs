@@ -109,9 +109,8 @@ pub(crate) fn dist_tools() -> PathBuf {
 pub(crate) fn ensure_installed_for_dist() -> Result<()> {
     ensure_installed(Need::Nodes)?;
     let installed = installed_packages().unwrap_or_default();
-    let is_there = |package: &str, program: &str| {
-        installed.contains(package) || (!program.is_empty() && which(program).is_some())
-    };
+    let is_there =
+        |package: &str, program: &str| installed.contains(package) || (!program.is_empty() && which(program).is_some());
     let missing: Vec<&str> = FOR_DIST.iter().filter(|(p, program)| !is_there(p, program)).map(|(p, _)| *p).collect();
     if !missing.is_empty() {
         install_packages(&missing)?;
