@@ -1,5 +1,5 @@
 //! The service of a DVM: JSON lines over the control socket (docs/service.md). The driver hands the bytes of such a
-//! client to a [`talk::Talk`], which turns its lines into messages of the control protocol, and messages into lines.
+//! client to a `talk::Talk`, which turns its lines into messages of the control protocol, and messages into lines.
 //! `requests` are the lines that it reads, `answers` those that it writes; the rest of the vocabulary is `pdvm`'s.
 //! Nothing here reads files, clocks or sockets: the head serves its DVM with the same thread.
 
