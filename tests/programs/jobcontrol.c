@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "status.h"
 
@@ -24,14 +23,6 @@ static void check(const char *what, pmix_status_t got)
         fprintf(stderr, "jobcontrol: %s: %s (%d)\n", what, PMIx_Error_string(got), got);
         exit(99);
     }
-}
-
-static void on_usr1(int number)
-{
-    static const char text[] = "signalled\n";
-    (void)number;
-    ssize_t written = write(1, text, sizeof text - 1);
-    (void)written;
 }
 
 static void order(char *word)
@@ -75,7 +66,12 @@ int main(int argc, char **argv)
 {
     bool is_tool = argc > 1 && strcmp(argv[1], "tool") == 0;
     pmix_proc_t all;
-    signal(SIGUSR1, on_usr1);
+    /* Blocked, so that a signal that comes before the wait is not lost. */
+    sigset_t usr1;
+    int number;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &usr1, NULL);
     check("init", is_tool ? PMIx_tool_init(&me, NULL, 0) : PMIx_Init(&me, NULL, 0));
     PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
     if (!is_tool) check("fence", PMIx_Fence(&all, 1, NULL, 0));
@@ -84,6 +80,8 @@ int main(int argc, char **argv)
     if (is_tool) return PMIx_tool_finalize();
     if (strcmp(argv[argc - 1], "end") == 0 && me.rank == 0) return PMIx_Finalize(NULL, 0);
     /* A rank that is left alone by the orders ends when it gets SIGUSR1. */
-    pause();
+    sigwait(&usr1, &number);
+    puts("signalled");
+    fflush(stdout);
     return PMIx_Finalize(NULL, 0);
 }
