@@ -87,7 +87,7 @@ fn open_results(batch: &BatchRun, around: &Surroundings) -> Result<(Option<File>
     file.read_to_string(&mut text).map_err(cannot)?;
     let done = Done::of(&text).map_err(|why| format!("--resume {path}: {why}"))?;
     if !text.is_empty() && !text.ends_with('\n') {
-        // What was cut off is a line of its own, which is no result; it must not swallow the next one.
+        // A cut-off result becomes a line of its own, and does not swallow the next one.
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         file.set_len(whole as u64).map_err(cannot)?;
     }

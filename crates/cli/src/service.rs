@@ -37,7 +37,7 @@ pub struct JsonService {
     shared: Rc<Shared>,
 }
 
-/// What all clients of the service share.
+/// Data that all clients of the service share.
 pub(crate) struct Shared {
     around: Surroundings,
     params: Params,
@@ -59,7 +59,7 @@ impl JsonService {
         for (name, value) in params.iter().filter(|(name, _)| DEFAULTS.contains(&name.as_str())) {
             own.set_default(name, value);
         }
-        // What the head has of its environment for jobs goes to all of them anyway.
+        // The head adds its own forwarded environment to every job.
         let around = Surroundings { environment: Environment::new(), ..around.clone() };
         let parser = RefCell::new(LineParser::new(Environment::new()));
         JsonService { shared: Rc::new(Shared { around, params: own, parser, names: RefCell::default() }) }

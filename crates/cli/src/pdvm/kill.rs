@@ -13,7 +13,7 @@ pub(super) fn answer(dvm: &mut Dvm, name: &JobName, json: bool) -> Result<String
     let job = dvm.number_of(name)?;
     let over = match dvm.order(Request::Kill(job)) {
         Ok(()) => false,
-        // What is over need not be ended: no error, unless the DVM does not know it at all.
+        // An order to end a job that is over succeeds; an unknown job is an error.
         Err(Failure::Refused(text)) => dvm.job(job).map(|_| true).map_err(|_| Failure::Refused(text))?,
         Err(other) => return Err(other),
     };

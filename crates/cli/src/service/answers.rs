@@ -48,7 +48,7 @@ pub(super) struct Submitted<'a> {
     pub(super) jobs: &'a [Place],
 }
 
-/// What has become of a task at its submission.
+/// The result of a task's submission.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Place {
     pub(super) task: Option<String>,

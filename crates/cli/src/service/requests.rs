@@ -71,7 +71,7 @@ pub(crate) struct Follow {
     pub(crate) of: Followed,
 }
 
-/// What a client follows.
+/// The events that a client follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Followed {
@@ -215,7 +215,7 @@ fn signalled(asked: Signalled) -> Result<Ask, String> {
 }
 
 impl Grow {
-    /// The same as options of `pdvm grow`.
+    /// The request as options of `pdvm grow`.
     ///
     /// # Errors
     /// A file, which the service does not read.
