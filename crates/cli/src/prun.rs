@@ -206,7 +206,7 @@ impl Watch {
                 self.report(format!("the job is {nspace}"));
                 self.nspace = Some(nspace);
             }
-            DvmMessage::Output { id: ID, stream, data } => self.client.write(stream, &data),
+            DvmMessage::Output { id: ID, stream, data, .. } => self.client.write(stream, &data),
             DvmMessage::Notice { id: ID, text } => self.tell(&frame::notice(&text)),
             DvmMessage::Picture { id: ID, format, data, last } => self.on_picture(format, &data, last),
             DvmMessage::ReadStdin { id: ID, limit } => self.client.read_input(limit as usize),

@@ -170,6 +170,8 @@ pub enum Effect {
     WriteOutput {
         /// The sink to write to.
         sink: Sink,
+        /// The process whose output it is; rank 0 stands for what the DVM says about the job.
+        from: Rank,
         /// The data to write.
         data: Bytes,
         /// The window that the data count against; `OutputWritten` gives it back.
@@ -359,6 +361,17 @@ pub struct Account {
     pub job: JobId,
     /// Bytes as the daemon sent them; tags and dates make the written text longer.
     pub bytes: u64,
+    /// For output that several read: the piece, and which of them.
+    pub share: Option<Share>,
+}
+
+/// One reader's share of a piece of output that several read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The number of the piece.
+    pub piece: u64,
+    /// The request of the reader: the submission, or a pull.
+    pub reader: RequestId,
 }
 
 /// The description of a process to start.

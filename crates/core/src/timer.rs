@@ -48,6 +48,8 @@ pub enum HeadTimer {
     Stacks(JobId),
     /// The limit of a parked lookup, by its number.
     Lookup(u64),
+    /// The next look at who pulls the output of a job and has not taken what waits.
+    Pulls(JobId),
     /// The common declaration of recently lost daemons as dead.
     Deaths,
 }

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_core::{Account, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{JobId, PictureFormat, PmixStatus, Timestamp};
+use ferrite_types::{JobId, PictureFormat, PmixStatus, Rank, Timestamp};
 use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply};
 use ferrite_wire::{Resize, Stream, TimeWarning};
 
@@ -204,14 +204,14 @@ impl Control {
     }
 
     /// Sends output to a submitter; when the submitter is gone, its window opens again at once.
-    pub(crate) fn output(&self, request: RequestId, stream: Stream, data: Bytes, account: Option<Account>) {
+    pub(crate) fn output(&self, request: RequestId, rank: Rank, stream: Stream, data: Bytes, account: Option<Account>) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
-                client.send(DvmMessage::Output { id: *id, stream, data }, account);
+                client.send(DvmMessage::Output { id: *id, rank, stream, data }, account);
             }
             Some(Asker::Here(Answer::Submitter(submitter))) => {
                 let inbox = self.hub.inbox.clone();
-                submitter.output(stream, data, Receipt::then(move || credit(&inbox, account)));
+                submitter.output(rank, stream, data, Receipt::then(move || credit(&inbox, account)));
             }
             Some(Asker::Here(Answer::Once(_))) | None => credit(&self.hub.inbox, account),
         }

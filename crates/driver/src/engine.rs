@@ -11,7 +11,7 @@ use ferrite_core::{
     Account, DaemonInput, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink, Transition,
 };
 use ferrite_rm::LaunchCommand;
-use ferrite_types::{DaemonRank, JobId, PictureFormat, Signal, Timestamp};
+use ferrite_types::{DaemonRank, JobId, PictureFormat, Rank, Signal, Timestamp};
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
 use ferrite_wire::{DvmContact, Served, Ticket};
 use thiserror::Error;
@@ -391,7 +391,7 @@ impl Engine {
                 self.files.read(Question { entry, path, offset, length, answer });
             }
             Effect::Stage { job, step } => self.stages.take(job, step),
-            Effect::WriteOutput { sink, data, account } => self.write_output(sink, data, account),
+            Effect::WriteOutput { sink, from, data, account } => self.write_output(sink, from, data, account),
             Effect::WriteFile { job, path, data } => self.write_file(job, path, &data),
             Effect::CloseFile(path) => self.output_files.close(&path),
             Effect::Pmix(effect) => self.pmix.apply(effect),
@@ -500,10 +500,10 @@ impl Engine {
         }
     }
 
-    fn write_output(&mut self, sink: Sink, data: Bytes, account: Option<Account>) {
+    fn write_output(&mut self, sink: Sink, from: Rank, data: Bytes, account: Option<Account>) {
         match (sink.to, &self.control) {
             (RequestId::OWN, _) | (_, None) => self.sinks.write(sink.stream, data, account),
-            (to, Some(control)) => control.output(to, sink.stream, data, account),
+            (to, Some(control)) => control.output(to, from, sink.stream, data, account),
         }
     }
 

@@ -10,7 +10,7 @@ use ferrite_pmix_sys as sys;
 
 use crate::array::{InfoArray, PdataArray};
 use crate::progress::Progress;
-use crate::pulls::Pulls;
+use crate::pulls::{self, Wanted};
 use crate::server::{Inner, active};
 use crate::value::{self, flag, slice, text, timeout_s};
 use crate::{Completer, Info, LogChannel, LogEntry, Proc, Published, Question, Status, Upcall};
@@ -220,10 +220,7 @@ unsafe extern "C" fn client_finalized(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let proc = unsafe { Proc::from_raw(proc) };
-    raise_from(proc, |inner, proc| {
-        inner.pulls().into_iter().for_each(|mut pulls| pulls.part_with(&proc));
-        Upcall::ClientFinalized { proc, reply: op_reply(inner, callback, data) }
-    })
+    raise_from(proc, |inner, proc| Upcall::ClientFinalized { proc, reply: op_reply(inner, callback, data) })
 }
 
 unsafe extern "C" fn abort(
@@ -450,9 +447,6 @@ unsafe extern "C" fn tool_connected(
     let info = unsafe { Info::from_array(info, ninfo) };
     let Some(inner) = active() else { return };
     let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<Proc, Status>| {
-        if let (Ok(tool), Some(inner)) = (&result, active()) {
-            inner.pulls().into_iter().for_each(|mut pulls| pulls.meet(tool.clone()));
-        }
         let named = result.and_then(|proc| proc.to_raw().ok_or(Status::BAD_PARAM));
         let mut proc = named.unwrap_or(sys::pmix_proc_t { nspace: [0; 256], rank: 0 });
         // SAFETY: the library gave the pair for one call, and copies the name.
@@ -524,28 +518,31 @@ unsafe extern "C" fn job_control(
     })
 }
 
-// The output of a tool's jobs is forwarded from their start; a pull adds a reader in the library.
 unsafe extern "C" fn iof_pull(
     procs: *const sys::pmix_proc_t,
     nprocs: usize,
     directives: *const sys::pmix_info_t,
     ndirectives: usize,
-    _channels: sys::pmix_iof_channel_t,
+    channels: sys::pmix_iof_channel_t,
     _callback: sys::pmix_op_cbfunc_t,
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
-    let (procs, directives) = unsafe { (Proc::from_array(procs, nprocs), Info::from_array(directives, ndirectives)) };
-    let Some(inner) = active() else { return Status::NOT_RUNNING.0 };
-    let decided = match inner.pulls() {
-        Some(pulls) => pulls.decide(&procs, &directives),
-        None => Pulls::default().decide(&procs, &directives),
+    let (from, required, directives) = unsafe {
+        (
+            Proc::from_array(procs, nprocs),
+            Info::required_keys(directives, ndirectives),
+            Info::from_array(directives, ndirectives),
+        )
     };
-    match decided {
-        Ok(()) => DONE,
-        Err(status) => {
-            let service = "pulling output of a job that no tool of this node has spawned, or keeping it".to_owned();
-            inner.receive(Upcall::Refused { proc: None, service });
+    let Some(inner) = active() else { return Status::NOT_RUNNING.0 };
+    match pulls::decide(inner.dvm(), &from, &directives, &required, channels.into()) {
+        Ok(Wanted { stdout, stderr, stops }) => {
+            inner.receive(Upcall::PullOutput { from, stdout, stderr, stops });
+            DONE
+        }
+        Err((status, service)) => {
+            inner.receive(Upcall::Refused { proc: None, service: service.to_owned() });
             status.0
         }
     }
@@ -617,11 +614,7 @@ unsafe extern "C" fn spawn(
     // SAFETY: see `client_connected`.
     let apps = unsafe { value::apps(apps, napps) };
     raise_from(proc, |inner, proc| {
-        let spawner = proc.clone();
         let reply = answer(inner.progress(), callback, data, move |callback, data, result: Result<String, Status>| {
-            if let (Ok(nspace), Some(inner)) = (&result, active()) {
-                inner.pulls().into_iter().for_each(|mut pulls| pulls.note(&spawner, nspace));
-            }
             // The library copies the name; a name with a NUL, which no namespace has, counts as none.
             let name = CString::new(result.as_deref().unwrap_or_default()).unwrap_or_default();
             // SAFETY: the library gave the pair for one call; the name lives until it returns.
@@ -722,7 +715,6 @@ pub(crate) unsafe extern "C" fn connection_lost(
             _ => None,
         });
         source.into_iter().chain(others).for_each(|proc| {
-            inner.pulls().into_iter().for_each(|mut pulls| pulls.part_with(&proc));
             inner.receive(Upcall::Lost { proc });
         });
     }

@@ -9,7 +9,7 @@ use crate::replies::{SendAnswer, answering};
 use crate::{JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
 
 /// Names the build; the process refuses a daemon that was built with another protocol.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// Exit code of a process that a daemon of another build has started.
 pub const OTHER_BUILD: i32 = 3;
@@ -36,8 +36,9 @@ pub enum Order {
     DeleteSet(String),
     /// Get what a local process has published. Answered by [`Report::Fetched`] with the number.
     Fetch(u64, Proc),
-    /// Hand output to the tool that runs its job. Answered by [`Report::Delivered`] with the number.
-    Deliver(u64, Proc, OutputChannel, Vec<u8>),
+    /// Hand output to the tools that read it. Answered by [`Report::Delivered`] with the number. The flag is true when
+    /// tools pull the output of a job of others: then the answer comes when they can take more.
+    Deliver(u64, Proc, OutputChannel, Vec<u8>, bool),
     /// Send an event, if the library's major release is at least the given one.
     Notify(Box<Notice>, u32),
     /// Answer the request with that number.
@@ -57,7 +58,7 @@ pub enum Report {
     Registered(String, Result<(), String>),
     /// The fetched data, with the order's number.
     Fetched(u64, Result<Vec<u8>, Status>),
-    /// The library has taken the output with that number.
+    /// The library has taken the output with that number, and its readers can take more.
     Delivered(u64),
     /// The library's thread works; the ping's number.
     Alive(u64),

@@ -16,7 +16,6 @@ use crate::array::InfoArray;
 use crate::flood::Floodgate;
 use crate::job::{Compress, describe};
 use crate::progress::Progress;
-use crate::pulls::Pulls;
 use crate::value::slice;
 use crate::{Info, JobInfo, Proc, Status, Upcall, Value, module};
 
@@ -89,9 +88,6 @@ pub(crate) struct Inner {
     dmodex: Mutex<Dmodex>,
     /// Callback data of group operations that are not answered yet, as numbers.
     groups: Mutex<BTreeSet<usize>>,
-    /// True where tools are admitted.
-    has_tools: bool,
-    pulls: Mutex<Pulls>,
 }
 
 #[derive(Default)]
@@ -134,9 +130,9 @@ impl Inner {
         self.version.major == 4
     }
 
-    /// Jobs whose output tools may pull; `None` where no tools are admitted.
-    pub(crate) fn pulls(&self) -> Option<MutexGuard<'_, Pulls>> {
-        self.has_tools.then(|| self.pulls.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The name of the DVM, with which the namespaces of its jobs begin.
+    pub(crate) fn dvm(&self) -> &str {
+        self.me.nspace.rsplit_once('@').map_or(&self.me.nspace, |(dvm, _)| dvm)
     }
 
     /// Notes a group operation by its callback data; false for one that waits for its answer already. libpmix 5.0.7
@@ -211,8 +207,6 @@ impl Server {
             floodgate: Mutex::new(Floodgate::new()),
             dmodex: Mutex::default(),
             groups: Mutex::default(),
-            has_tools: config.tool_support,
-            pulls: Mutex::default(),
         });
         // This comes before the call, because upcalls may come before it returns.
         set_active(Some(Arc::clone(&inner)));

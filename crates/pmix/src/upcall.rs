@@ -235,6 +235,18 @@ pub enum Upcall {
         /// Lets the tool continue. The end is to be answered with [`Status::IOF_COMPLETE`].
         reply: Completer<()>,
     },
+    /// A tool asks for the output of processes, or no longer. Already answered: an answer that comes later
+    /// makes libpmix 4.2.2 wait for a lock of its own. The library does not say which tool asks.
+    PullOutput {
+        /// The processes, of jobs of this DVM.
+        from: Vec<Proc>,
+        /// True for standard output.
+        stdout: bool,
+        /// True for standard error.
+        stderr: bool,
+        /// True at the end of an earlier pull.
+        stops: bool,
+    },
     /// The connection of a tool or a local process broke.
     Lost {
         /// The process or tool behind the connection.

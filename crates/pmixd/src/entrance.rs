@@ -7,12 +7,14 @@
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::raw::c_int;
 use std::sync::OnceLock;
 
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+use crate::pace;
 
 /// The socket over which connections come.
 static ENTRANCE: OnceLock<OwnedFd> = OnceLock::new();
@@ -52,7 +54,12 @@ pub(crate) unsafe extern "C" fn accept(
 ) -> c_int {
     // SAFETY: the caller has the socket open during the call.
     let connection = match receive(unsafe { BorrowedFd::borrow_raw(socket) }) {
-        Ok(connection) => connection.into_raw_fd(),
+        Ok((connection, is_tool)) => {
+            if is_tool {
+                pace::watch(connection.as_fd());
+            }
+            connection.into_raw_fd()
+        }
         Err(error) => return fail(error),
     };
     if !address.is_null() && !len.is_null() {
@@ -62,13 +69,14 @@ pub(crate) unsafe extern "C" fn accept(
     connection
 }
 
-/// Receives a connection. Any error but "not now" would make the library stop listening for good.
-fn receive(entrance: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+/// Receives a connection; true for that of a tool. Any error but "not now" would make the library stop listening for
+/// good.
+fn receive(entrance: BorrowedFd<'_>) -> Result<(OwnedFd, bool), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
+    let mut kind = [0];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-    let received = recvmsg(entrance, &mut [IoSliceMut::new(&mut byte)], &mut control, flags);
+    let received = recvmsg(entrance, &mut [IoSliceMut::new(&mut kind)], &mut control, flags);
     if received.is_ok_and(|message| message.bytes == 0) {
         // The daemon is gone, so this process ends.
         crate::serve::leave();
@@ -77,7 +85,15 @@ fn receive(entrance: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
         RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
     });
-    descriptors.flatten().next().ok_or(Errno::AGAIN)
+    let connection = descriptors.flatten().next().ok_or(Errno::AGAIN)?;
+    Ok((connection, kind != [0]))
+}
+
+/// Looks at a descriptor of the library, which may close it at any time: then another may have its number, so the
+/// caller compares the inode number, and does nothing that would harm another.
+pub(crate) fn descriptor(number: RawFd) -> Option<BorrowedFd<'static>> {
+    // SAFETY: only `-1` is no descriptor; a closed one makes the calls fail.
+    (number >= 0).then(|| unsafe { BorrowedFd::borrow_raw(number) })
 }
 
 fn fail(error: Errno) -> c_int {

@@ -7,6 +7,7 @@
 //! passes connections (`entrance`).
 
 mod entrance;
+mod pace;
 mod serve;
 
 use std::os::fd::OwnedFd;

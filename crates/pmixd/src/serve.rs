@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::pace;
 use ferrite_pmix::protocol::{Frames, Order, Report, frame_report};
 use ferrite_pmix::{JobInfo, Replies, Server, ServerConfig};
 
@@ -119,10 +120,13 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
         Order::Fetch(number, proc) => {
             server.dmodex_get(&proc, move |data| out.say(&Report::Fetched(number, data)));
         }
-        Order::Deliver(number, from, channel, data) => {
+        Order::Deliver(number, from, channel, data, is_pulled) => {
+            let report = move || {
+                let said = move || out.say(&Report::Delivered(number));
+                if is_pulled { pace::after(Box::new(said)) } else { said() }
+            };
             // The daemon gets its report in both cases.
-            if let Err(error) = server.deliver_output(&from, channel, data, move || out.say(&Report::Delivered(number)))
-            {
+            if let Err(error) = server.deliver_output(&from, channel, data, report) {
                 eprintln!("ferrite-pmixd: a tool does not get output: {error}");
             }
         }

@@ -97,7 +97,7 @@ pub(crate) fn effect(effect: &Effect, message: Option<&Message>) -> String {
             format!("stage job {job} file {entry} {} B", data.len())
         }
         Effect::WriteFile { path, data, .. } => format!("write {path} {} B", data.len()),
-        Effect::WriteOutput { sink, data, account } => format!("write {sink:?} {} B {account:?}", data.len()),
+        Effect::WriteOutput { sink, from: _, data, account } => format!("write {sink:?} {} B {account:?}", data.len()),
         Effect::Trace(Transition::Job { job, from, to }) => {
             format!("job {job}: {} -> {to}", from.map_or("-", |s| s.name()))
         }

@@ -18,7 +18,7 @@ pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 18;
+pub const CONTROL_VERSION: u16 = 19;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -142,6 +142,10 @@ pub enum Request {
         /// The processes; `None` = all.
         ranks: Option<Vec<Rank>>,
     },
+    /// Pulls the output of a job from now on, beside its submitter: [`DvmMessage::Launched`] says that it begins, and
+    /// [`DvmMessage::Output`] brings it as the processes write it. Answered by [`Reply::Ordered`] at the job's end, and
+    /// by a refusal when there is no such job or the client does not read.
+    Pull(JobId),
     /// Asks for more or fewer nodes; answered by [`Reply::Resize`].
     Resize(Box<ResizeRequest>),
     /// Pushes a change of the size as a scheduler: new nodes are for everybody, and only a client that waits for the
@@ -260,8 +264,10 @@ pub enum DvmMessage {
     },
     /// Output of the job's processes, or of the DVM about the job (`--display`).
     Output {
-        /// The number of the submission.
+        /// The number of the submission or of the pull.
         id: u32,
+        /// The process whose output it is; rank 0 stands for what the DVM says about the job.
+        rank: Rank,
         /// Standard output or standard error.
         stream: Stream,
         /// The data to write.

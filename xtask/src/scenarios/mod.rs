@@ -33,6 +33,7 @@ mod parameters;
 mod policies;
 mod preload;
 mod psets;
+mod pulls;
 mod push;
 mod queries;
 mod relayed;
@@ -143,6 +144,7 @@ fn all() -> Vec<Scenario> {
     all.extend(relayed::all());
     all.extend(relayed_tools::all());
     all.extend(psets::all());
+    all.extend(pulls::all());
     all.extend(push::all());
     all.extend(elastic_pmix::all());
     all.extend(service::all());

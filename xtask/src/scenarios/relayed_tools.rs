@@ -21,8 +21,8 @@ pub(super) fn all() -> Vec<Scenario> {
         a_killed_pmix_tool_on_another_node_takes_its_job_along,
         a_daemon_that_leaves_or_dies_ends_the_pmix_tools_of_its_node,
         a_process_that_calls_itself_a_tool_is_served_without_a_persistent_dvm,
+        a_tool_has_two_servers_and_switches_between_them,
         a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job,
-        a_pmix_tool_pulls_the_output_of_its_own_jobs_and_is_refused_that_of_others,
     ]
 }
 
@@ -78,21 +78,46 @@ fn a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job(c: &Context
     Ok(())
 }
 
-fn a_pmix_tool_pulls_the_output_of_its_own_jobs_and_is_refused_that_of_others(c: &Context) -> Result<()> {
-    start_dvm(c, 2)?;
-    let job = c.tool("prun", "-n 1 sleep 1000")?.start()?;
-    c.wait_for(1, "sleep")?;
-    let shown = c.tool("pdvm", "job 1 --json")?.run()?.code(0)?.stdout;
-    let nspace = shown.split('"').skip_while(|word| *word != "namespace").nth(2).context("no namespace")?.to_owned();
-    let expected = ["other NOT-SUPPORTED", "kept NOT-SUPPORTED", "own SUCCESS"].map(str::to_owned);
-    for node in [0, 1] {
-        tool(c, node, "pulls", &[&nspace])?.code(0)?.lines(&expected)?;
-        // The tool's own job ends with it.
-        c.wait_for(1, "sleep")?;
+/// Two servers on one node: two DVMs, and a DVM beside a `prterun`. (The other way round, with a `prterun` that is
+/// named by its file first, a tool with libpmix 4.2.2 does not reach its second server.)
+fn a_tool_has_two_servers_and_switches_between_them(c: &Context) -> Result<()> {
+    let pid_of = |name: &str| c.bed().shared().join(name);
+    let start = |name: &str| -> Result<String> {
+        let prte = c.tool("prte", "--daemonize --host n0:4,n1:4 --report-pid")?;
+        prte.words([pid_of(name)])?.run()?.code(0)?;
+        Ok(format!("pid={}", std::fs::read_to_string(pid_of(name))?.trim()))
+    };
+    let (first, second) = (start("first")?, start("second")?);
+    let file = c.bed().shared().join("rendezvous");
+    let job = c.prterun("--host n0:4 -n 1 tail -f /dev/null")?.env("PMIX_LAUNCHER_RNDZ_FILE", &file).start()?;
+    c.until("prterun writes the file that it is given", LIMIT, || Ok(file.exists()))?;
+    let third = format!("uri=file:{}", file.display());
+    let expected = [
+        "init SUCCESS",
+        "servers SUCCESS",
+        "1 known",
+        "job of the first",
+        "attach SUCCESS",
+        "servers SUCCESS",
+        "2 known",
+        "switch SUCCESS",
+        "job of the second",
+        "switch SUCCESS",
+        "job of the first",
+        "leave SUCCESS",
+        "job of the first",
+        "finalize SUCCESS",
+    ];
+    for (one, other) in [(&first, &second), (&second, &third)] {
+        let said = tool(c, 0, "servers", &[one, other])?.code(0)?.stdout;
+        ensure!(said.lines().eq(expected), "{one} and {other}: it says {said}");
     }
-    c.tool("pdvm", "kill 1")?.run()?.code(0)?;
+    c.signal(0, "tail", Signal::TERM)?;
     finish(job)?.failure()?;
-    stop_dvm(c)
+    for pid in [first, second] {
+        c.tool("pterm", "--pid")?.words([pid.trim_start_matches("pid=")])?.run()?.code(0)?;
+    }
+    Ok(())
 }
 
 fn a_pmix_tool_on_another_node_is_served_by_the_daemon_there(c: &Context) -> Result<()> {

@@ -295,7 +295,7 @@ impl<'a> List<'a> {
             DvmMessage::Accepted { id, job, .. } => {
                 self.open.get_mut(&id).into_iter().for_each(|open| open.job = Some(job));
             }
-            DvmMessage::Output { id, stream, data } => self.on_output(id, stream, &data),
+            DvmMessage::Output { id, stream, data, .. } => self.on_output(id, stream, &data),
             DvmMessage::Notice { id, text } => {
                 for open in self.open.get_mut(&id).into_iter().filter(|open| open.error.len() < ERROR_LIMIT) {
                     open.error.push_str(if open.error.is_empty() { "" } else { "\n" });

@@ -393,7 +393,7 @@ impl Talk {
     fn on_message(&mut self, message: DvmMessage, out: &mut Out) {
         match message {
             DvmMessage::Accepted { id, job, nspace } => self.on_accepted(id, job, nspace, out),
-            DvmMessage::Output { id, stream, data } => {
+            DvmMessage::Output { id, stream, data, .. } => {
                 if let Some(task) = self.tasks.get(&id) {
                     out.about("output", task, Output::of(task.job.map(|job| job.0), stream, &data));
                 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_driver::{Interpreter, Said, Service};
-use ferrite_types::{JobId, JobState};
+use ferrite_types::{JobId, JobState, Rank};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{
     ClientMessage, Done, DvmMessage, Ending, Event, EventKind, JobDetail, JobStatus, Reply, Request, Submission,
@@ -144,12 +144,13 @@ fn tasks_are_answered_together_with_their_jobs_and_each_end_is_told() {
     assert!(answer["jobs"][1]["error"].as_str().unwrap().contains("--nonsense"), "{answer}");
     let read = client.tell(DvmMessage::ReadStdin { id: other, limit: 3 });
     assert_eq!(read.only_message(), ClientMessage::Stdin { id: other, data: Bytes::from_static(b"tex") });
-    let written = client.tell(DvmMessage::Output { id: one, stream: Stream::Stdout, data: "é\n".into() });
+    let written =
+        client.tell(DvmMessage::Output { id: one, rank: Rank(0), stream: Stream::Stdout, data: "é\n".into() });
     let output = json!({"schema": 1, "kind": "output", "id": "s", "task": "a", "job": 7, "stream": "stdout",
                         "encoding": "utf-8", "data": "é\n"});
     assert_eq!(written.only_line(), &output);
     let data = Bytes::from_static(b"\xff\x00");
-    let raw = client.tell(DvmMessage::Output { id: one, stream: Stream::Stderr, data });
+    let raw = client.tell(DvmMessage::Output { id: one, rank: Rank(0), stream: Stream::Stderr, data });
     assert_eq!((&raw.lines[0]["encoding"], &raw.lines[0]["data"]), (&json!("base64"), &json!("/wA=")));
     let ended = client.reply(one, done(7, 0));
     assert_eq!((&ended.only_line()["kind"], &ended.lines[0]["exit_code"]), (&json!("ended"), &json!(0)));
@@ -404,7 +405,7 @@ fn all_answers() -> Vec<Value> {
     all.push(client.reply(asked, Reply::Job(Box::new(waits))).lines.remove(0));
     let (asked, _) = client.step(7, JobState::Running).requests().remove(0);
     all.push(client.reply(asked, Reply::Job(Box::new(detail(7, None)))).lines.remove(0));
-    let output = DvmMessage::Output { id: task, stream: Stream::Stdout, data: "a".into() };
+    let output = DvmMessage::Output { id: task, rank: Rank(0), stream: Stream::Stdout, data: "a".into() };
     all.push(client.tell(output).lines.remove(0));
     all.push(client.tell(DvmMessage::Notice { id: task, text: "a".to_owned() }).lines.remove(0));
     all.push(client.reply(task, done(7, 0)).lines.remove(0));

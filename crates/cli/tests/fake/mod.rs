@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::JoinHandle;
 
+use ferrite_types::Rank;
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{
     CONTROL_VERSION, ClientMessage, Done, DvmMessage, DvmStatus, Ending, GREETING_LEN, JobStatus, Reply, Request,
@@ -125,7 +126,7 @@ impl Client {
     }
 
     pub(crate) fn output(&mut self, id: u32, stream: Stream, text: &str) {
-        self.say(&DvmMessage::Output { id, stream, data: text.to_owned().into() });
+        self.say(&DvmMessage::Output { id, rank: Rank(0), stream, data: text.to_owned().into() });
     }
 
     pub(crate) fn reply(&mut self, id: u32, reply: Reply) {

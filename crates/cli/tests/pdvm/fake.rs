@@ -162,7 +162,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
             };
             resized(if wait { ResizeOutcome::Done } else { ResizeOutcome::Begun })
         }
-        Request::Submit(_) | Request::Defaults | Request::Terminate => {
+        Request::Submit(_) | Request::Pull(_) | Request::Defaults | Request::Terminate => {
             Reply::Refused("pdvm never asks this".to_owned())
         }
     }

@@ -102,6 +102,7 @@ impl Head {
             HeadInput::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
             HeadInput::Request { id, request } => self.on_request(id, request, cx),
             HeadInput::ClientGone(request) => {
+                self.forget_pull(request, cx);
                 self.forget_requester(request, cx);
                 self.end_submission(request, cx);
             }
@@ -134,6 +135,7 @@ impl Head {
             HeadTimer::SpawnTimeout(job) => self.on_spawn_timeout(job, cx),
             HeadTimer::Stacks(job) => self.on_stacks_deadline(job, cx),
             HeadTimer::Lookup(number) => self.pmix.on_lookup_timeout(number, cx),
+            HeadTimer::Pulls(job) => self.on_pulls_timer(job, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
         }
         self.finish(cx);

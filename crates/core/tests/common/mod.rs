@@ -584,7 +584,7 @@ impl Cluster {
                 self.stdin_closed.insert(proc);
             }
             Effect::ReadStdin { .. } => self.stdin_reads += 1,
-            Effect::WriteOutput { sink, data, account } => {
+            Effect::WriteOutput { sink, data, account, .. } => {
                 self.written.entry(sink).or_default().extend_from_slice(&data);
                 if let Some(account) = account {
                     self.acknowledge(at, Input::Head(HeadInput::OutputWritten(account)));

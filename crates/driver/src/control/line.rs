@@ -151,7 +151,7 @@ impl Line {
                 submitter(id).into_iter().for_each(|s| s.read_stdin(limit as usize));
             }
             DvmMessage::ReadFile { id, entry, offset, length } => self.read_file(id, entry, offset, length),
-            DvmMessage::Output { id, stream, data } => {
+            DvmMessage::Output { id, rank, stream, data } => {
                 if let Some(submitter) = submitter(id) {
                     let (untaken, taken, size) = (self.untaken.clone(), self.taken.clone(), data.len());
                     untaken.set(untaken.get() + size);
@@ -159,7 +159,7 @@ impl Line {
                         untaken.set(untaken.get() - size);
                         taken.notify_one();
                     });
-                    submitter.output(stream, data, receipt);
+                    submitter.output(rank, stream, data, receipt);
                 }
             }
             DvmMessage::Reply { id, reply } => {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use ferrite_core::{HeadInput, Input, RequestId};
-use ferrite_types::PmixStatus;
+use ferrite_types::{JobId, PmixStatus, Rank};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{Reply, Request, Submission};
 
@@ -48,7 +48,7 @@ pub(crate) trait Submitter {
     /// The job's processes wait for a debugger.
     fn ready_for_debug(&self);
     /// Output of the job. The receipt goes when it is written.
-    fn output(&self, stream: Stream, data: Bytes, receipt: Receipt);
+    fn output(&self, rank: Rank, stream: Stream, data: Bytes, receipt: Receipt);
     fn notice(&self, text: String);
     /// The machine wants standard input; [`Requests::stdin`] answers.
     fn read_stdin(&self, limit: usize);
@@ -80,6 +80,11 @@ impl Drop for Receipt {
 impl Requests {
     pub(crate) fn submit(&self, submission: Submission, submitter: Rc<dyn Submitter>) -> RequestId {
         self.open(Request::Submit(Box::new(submission)), Answer::Submitter(submitter))
+    }
+
+    /// Pulls the output of a job, beside its submitter.
+    pub(crate) fn pull(&self, job: JobId, reader: Rc<dyn Submitter>) -> RequestId {
+        self.open(Request::Pull(job), Answer::Submitter(reader))
     }
 
     pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use ferrite_types::{DaemonRank, JobSpec, JobState, SessionId};
+use ferrite_types::{DaemonRank, JobSpec, JobState, Rank, SessionId};
 use ferrite_wire::control::{
     ClientMessage, Done, DvmStatus, GREETING_LEN, Histogram, Metrics, Request, Submission, greeting,
 };
@@ -83,13 +83,13 @@ fn what_concerns_a_submission_reaches_its_client_under_its_own_number() {
         let (second, _) = door.request().await;
         assert_ne!(first, second);
         door.control.accepted(second, JobId(3));
-        let account = Account { daemon: DaemonRank(1), job: JobId(3), bytes: 2 };
-        door.control.output(second, Stream::Stdout, Bytes::from_static(b"hi"), Some(account));
+        let account = Account { daemon: DaemonRank(1), job: JobId(3), bytes: 2, share: None };
+        door.control.output(second, Rank(0), Stream::Stdout, Bytes::from_static(b"hi"), Some(account));
         door.control.reply(second, Reply::Done(Done { exit_code: 0, job: None }));
         let nspace = "prte-here-1@3".to_owned();
         assert_eq!(hear(&mut other).await, DvmMessage::Accepted { id: 7, job: JobId(3), nspace });
         let data = Bytes::from_static(b"hi");
-        assert_eq!(hear(&mut other).await, DvmMessage::Output { id: 7, stream: Stream::Stdout, data });
+        assert_eq!(hear(&mut other).await, DvmMessage::Output { id: 7, rank: Rank(0), stream: Stream::Stdout, data });
         let reply = Reply::Done(Done { exit_code: 0, job: None });
         assert_eq!(hear(&mut other).await, DvmMessage::Reply { id: 7, reply });
         let Some(Input::Head(HeadInput::OutputWritten(written))) = door.inputs.recv().await else {
@@ -132,11 +132,17 @@ fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
         let mut client = door.client().await;
         say(&mut client, submit(1)).await;
         let (request, _) = door.request().await;
-        let account = Account { daemon: DaemonRank(1), job: JobId(3), bytes: 32 << 20 };
+        let account = Account { daemon: DaemonRank(1), job: JobId(3), bytes: 32 << 20, share: None };
         // More than a socket holds, so that most of it waits.
-        door.control.output(request, Stream::Stdout, vec![b'x'; 32 << 20].into(), Some(account));
+        door.control.output(request, Rank(0), Stream::Stdout, vec![b'x'; 32 << 20].into(), Some(account));
         tokio::task::yield_now().await;
-        door.control.output(request, Stream::Stdout, Bytes::from_static(b"x"), Some(Account { bytes: 1, ..account }));
+        door.control.output(
+            request,
+            Rank(0),
+            Stream::Stdout,
+            Bytes::from_static(b"x"),
+            Some(Account { bytes: 1, ..account }),
+        );
         drop(client);
         let (mut credited, mut gone) = (0, 0);
         while gone == 0 {
@@ -151,7 +157,13 @@ fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
         }
         assert_eq!(credited, (32 << 20) + 1);
         // Later messages are for nobody, and hold nobody up.
-        door.control.output(request, Stream::Stdout, Bytes::from_static(b"y"), Some(Account { bytes: 5, ..account }));
+        door.control.output(
+            request,
+            Rank(0),
+            Stream::Stdout,
+            Bytes::from_static(b"y"),
+            Some(Account { bytes: 5, ..account }),
+        );
         let Some(Input::Head(HeadInput::OutputWritten(late))) = door.inputs.recv().await else { panic!("no credit") };
         assert_eq!(late.bytes, 5);
     });

@@ -102,7 +102,7 @@ fn scenes() {
         let (inbox, mut inputs) = unbounded_channel();
         let mut sinks = OutputSinks::new(inbox);
         for _ in 0..PIECES {
-            let account = Account { daemon: DaemonRank(0), job: JobId(1), bytes: PIECE as u64 };
+            let account = Account { daemon: DaemonRank(0), job: JobId(1), bytes: PIECE as u64, share: None };
             sinks.write(Stream::Stdout, Bytes::from(vec![b'x'; PIECE]), Some(account));
         }
         let (early, mut ends) = count(&mut inputs);

@@ -75,7 +75,7 @@ async fn come_and_go(library: &Library, name: &Proc) -> io::Result<()> {
     let (mut ours, theirs) = UnixStream::pair()?;
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     ours.write_all(&FirstMessage::of_client(name, owner)).await?;
-    library.admit(Some(&name.nspace), &theirs).await?;
+    library.admit(Some(&name.nspace), &theirs, false).await?;
     drop(theirs);
     timeout(PATIENCE, ours.read_u8()).await??;
     Ok(())

@@ -34,7 +34,7 @@ impl Shared {
         }
         // Small messages go back and forth: each has to leave at once.
         let _ = guest.connection.set_nodelay(true);
-        if let Err(error) = library.admit(nspace.as_deref(), &guest.connection).await {
+        if let Err(error) = library.admit(nspace.as_deref(), &guest.connection, job.is_none()).await {
             tracing::warn!(%error, "a PMIx client could not be passed on");
         }
     }

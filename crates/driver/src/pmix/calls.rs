@@ -211,6 +211,8 @@ impl Calls {
                 }
             }
             Upcall::PushStdin { reply, .. } => reply.refuse(),
+            // Only a tool pulls, and where there is none its library has nobody to hand output to.
+            Upcall::PullOutput { .. } => {}
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
             // libpmix 4.2 names itself as the one that asks.
             Upcall::Query { questions, reply, .. } => {

@@ -180,13 +180,14 @@ impl Library {
     ///
     /// # Errors
     /// When the process does not accept it.
-    pub(super) async fn admit(&self, nspace: Option<&str>, connection: impl AsFd) -> io::Result<()> {
+    pub(super) async fn admit(&self, nspace: Option<&str>, connection: impl AsFd, is_tool: bool) -> io::Result<()> {
+        let kind = [u8::from(is_tool)];
         let pass = |entrance: &OwnedFd| {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut rights = SendAncillaryBuffer::new(&mut space);
             let connections = [connection.as_fd()];
             rights.push(SendAncillaryMessage::ScmRights(&connections));
-            Ok(sendmsg(entrance, &[IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL)?)
+            Ok(sendmsg(entrance, &[IoSlice::new(&kind)], &mut rights, SendFlags::NOSIGNAL)?)
         };
         self.0.entrance.async_io(Interest::WRITABLE, pass).await?;
         self.0.state.borrow_mut().callers.extend(nspace.map(str::to_owned));
@@ -204,8 +205,9 @@ impl Library {
         self.order(Order::Fetch(number, proc));
     }
 
-    /// Passes output to the tool that runs this job. The receipt goes when the library has taken it.
-    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, receipt: Receipt) {
+    /// Passes output to the tools that read it. The receipt goes when the library has it, and for pulled output when
+    /// the tools can take more.
+    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, is_pulled: bool, receipt: Receipt) {
         let channel = match stream {
             Stream::Stdout => OutputChannel::Stdout,
             Stream::Stderr => OutputChannel::Stderr,
@@ -215,7 +217,7 @@ impl Library {
         }
         let number = self.0.number();
         self.0.state.borrow_mut().deliveries.insert(number, receipt);
-        self.order(Order::Deliver(number, from, channel, data));
+        self.order(Order::Deliver(number, from, channel, data, is_pulled));
     }
 
     /// Tells a tool or a process that a job which it has spawned is over.

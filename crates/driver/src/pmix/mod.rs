@@ -27,6 +27,7 @@ mod logs;
 mod placing;
 mod pmi1;
 mod published;
+mod pulls;
 mod query;
 mod rendezvous;
 mod session_control;

@@ -12,12 +12,13 @@ use bytes::Bytes;
 use ferrite_core::RequestId;
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{DaemonRank, JobId, PmixStatus};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, Rank};
 use ferrite_wire::control::{Reply, Request, Submission, Watch};
 use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
+use super::pulls::Pulls;
 use super::{admission, allocate, events, spawn};
 use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
@@ -30,6 +31,16 @@ pub(super) enum Way {
     Lines(Lines, UnboundedSender<Later>),
 }
 
+impl Way {
+    /// The requests of one tool, or of the pulls of one job.
+    fn open(&self) -> Requests {
+        match self {
+            Way::Here(requests) => requests.clone(),
+            Way::Lines(lines, later) => Requests::Relayed(lines.open(later.clone())),
+        }
+    }
+}
+
 /// The state of all tools.
 pub(super) struct Tools {
     way: Way,
@@ -38,6 +49,7 @@ pub(super) struct Tools {
     dvm: String,
     next: u32,
     tools: BTreeMap<Proc, Tool>,
+    pulls: Pulls,
     /// Tools that have attached as a scheduler: their changes of the DVM's size are pushes and have no owner.
     schedulers: BTreeSet<Proc>,
     /// Requests that may own a session, with the tool that made them.
@@ -69,6 +81,7 @@ impl Tools {
             dvm: dvm.to_owned(),
             next: 0,
             tools: BTreeMap::new(),
+            pulls: Pulls::new(dvm),
             schedulers: BTreeSet::new(),
             asked: BTreeMap::new(),
             resizing: Rc::default(),
@@ -92,6 +105,10 @@ impl Tools {
                         tracing::debug!(?reply, "a PMIx tool lets processes go on");
                     });
                 }
+            }
+            Upcall::PullOutput { from, stdout, stderr, stops } => {
+                let open = || self.way.open();
+                self.pulls.receive(from, (stdout, stderr), stops, library, &open);
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
             Upcall::JobControl { proc, directives, reply, .. } if self.tools.contains_key(&proc) => {
@@ -138,10 +155,8 @@ impl Tools {
         if is_scheduler(info) {
             self.schedulers.insert(proc.clone());
         }
-        let requests = match &self.way {
-            Way::Here(requests) => requests.clone(),
-            Way::Lines(lines, later) => Requests::Relayed(lines.open(later.clone())),
-        };
+        let requests = self.way.open();
+        self.pulls.meet(&proc);
         self.tools.insert(proc.clone(), Tool { requests, jobs: Vec::new() });
         reply.complete(Ok(proc));
     }
@@ -159,7 +174,7 @@ impl Tools {
                 let name = ToolName { nspace: tool.nspace.clone(), rank: Some(tool.rank) };
                 let watch = Watch { tool: Some(name), ..submission.watch.clone() };
                 let submission = Submission { launcher: tool.nspace.clone(), watch, ..submission };
-                let job = Rc::new(ToolJob::new(tool, &self.dvm, reply, library, requests.clone()));
+                let job = Rc::new(ToolJob::new(tool, &self.dvm, reply, library, requests.clone(), &self.pulls));
                 let request = requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);
                 jobs.push((request, job));
@@ -267,6 +282,7 @@ impl Tools {
         self.warned.borrow_mut().retain(|_, asker| asker != tool);
         let resizing: Vec<_> = self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool).collect();
         let Some(Tool { requests, jobs }) = self.tools.remove(tool) else { return };
+        self.pulls.part_with(tool);
         let owners = if asked.is_empty() { Vec::new() } else { jobs.iter().map(|(request, _)| *request).collect() };
         requests.tool_gone(asked.into_iter().chain(owners).collect());
         resizing.into_iter().for_each(|(request, _)| requests.gone(request));
@@ -277,6 +293,7 @@ impl Tools {
 /// A job that a tool has spawned.
 struct ToolJob {
     tool: Proc,
+    pulls: Pulls,
     dvm: String,
     library: Library,
     requests: Requests,
@@ -290,7 +307,7 @@ struct ToolJob {
 /// The tool's knowledge of its job.
 enum Phase {
     /// The tool knows nothing; output waits for the answer, which names the job to the tool.
-    Asked(Completer<String>, Vec<(Stream, Bytes, Receipt)>),
+    Asked(Completer<String>, Vec<(Rank, Stream, Bytes, Receipt)>),
     /// The job runs.
     Runs,
     /// The job never runs.
@@ -305,9 +322,17 @@ struct Stdin {
 }
 
 impl ToolJob {
-    fn new(tool: Proc, dvm: &str, spawned: Completer<String>, library: &Library, requests: Requests) -> ToolJob {
+    fn new(
+        tool: Proc,
+        dvm: &str,
+        spawned: Completer<String>,
+        library: &Library,
+        requests: Requests,
+        pulls: &Pulls,
+    ) -> ToolJob {
         ToolJob {
             tool,
+            pulls: pulls.clone(),
             dvm: dvm.to_owned(),
             library: library.clone(),
             requests,
@@ -360,12 +385,12 @@ impl ToolJob {
             drop(phase);
             let is_refused = result.is_err();
             spawned.complete(result.map(|()| self.nspace.borrow().clone()));
-            for (stream, data, receipt) in kept {
+            for (rank, stream, data, receipt) in kept {
                 if is_refused {
                     let text = String::from_utf8_lossy(&data).into_owned();
                     tracing::warn!(text, "what a PMIx tool wanted to spawn does not run");
                 }
-                self.output(stream, data, receipt);
+                self.output(rank, stream, data, receipt);
             }
         }
     }
@@ -373,6 +398,7 @@ impl ToolJob {
 
 impl Submitter for ToolJob {
     fn accepted(&self, nspace: String) {
+        self.pulls.comes_anyway(&nspace);
         *self.nspace.borrow_mut() = nspace;
     }
 
@@ -380,15 +406,16 @@ impl Submitter for ToolJob {
         self.answer(result.map_err(|status| Status(status.0)));
     }
 
-    /// The text contains its tags already, so any process may stand as the source.
-    fn output(&self, stream: Stream, data: Bytes, receipt: Receipt) {
+    /// The text contains its tags already.
+    fn output(&self, rank: Rank, stream: Stream, data: Bytes, receipt: Receipt) {
         match &mut *self.phase.borrow_mut() {
-            Phase::Asked(_, kept) => kept.push((stream, data, receipt)),
+            Phase::Asked(_, kept) => kept.push((rank, stream, data, receipt)),
             // The tool has no name for the job under which to show it.
             Phase::Refused => drop(receipt),
             Phase::Runs => {
-                let source = Proc::new(self.nspace.borrow().clone(), 0);
-                self.library.deliver(source, stream, data.into(), receipt);
+                let nspace = self.nspace.borrow().clone();
+                let is_pulled = self.pulls.has(&nspace);
+                self.library.deliver(Proc::new(nspace, rank.0), stream, data.into(), is_pulled, receipt);
             }
         }
     }
@@ -399,7 +426,7 @@ impl Submitter for ToolJob {
     }
 
     fn notice(&self, text: String) {
-        self.output(Stream::Stderr, Bytes::from(notice::framed(&text)), Receipt::none());
+        self.output(Rank(0), Stream::Stderr, Bytes::from(notice::framed(&text)), Receipt::none());
     }
 
     fn read_stdin(&self, limit: usize) {
@@ -422,5 +449,6 @@ impl Submitter for ToolJob {
             let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
             self.library.job_end(server, self.tool.clone(), self.whole(), exit_code);
         }
+        self.pulls.is_over(&self.nspace.borrow(), &self.library, Some(&self.tool));
     }
 }

@@ -324,7 +324,10 @@ impl Node {
                 say("NOTE refused group");
                 reply.refuse();
             }
-            Upcall::ToolConnected { .. } | Upcall::PushStdin { .. } | Upcall::Lost { .. } => {}
+            Upcall::ToolConnected { .. }
+            | Upcall::PushStdin { .. }
+            | Upcall::PullOutput { .. }
+            | Upcall::Lost { .. } => {}
         }
     }
 

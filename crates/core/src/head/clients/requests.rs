@@ -20,6 +20,7 @@ impl Head {
                 cx.reply(id, Reply::Ordered);
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
+            Request::Pull(job) => return self.on_pull(id, job, cx),
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Push(request) => return self.on_push(id, &request, cx),
             Request::Defaults => Reply::Defaults(self.job_defaults()),
@@ -73,7 +74,7 @@ impl Head {
         self.release(id, ranks, cx).map_or_else(Reply::Refused, |()| Reply::Ordered)
     }
 
-    fn no_such_job(&self, id: JobId) -> Reply {
+    pub(in crate::head) fn no_such_job(&self, id: JobId) -> Reply {
         Reply::Refused(match self.clients.history.find(id) {
             Some(_) => format!("Job {id} is over."),
             None => format!("There is no job {id}; `pdvm jobs` lists them."),

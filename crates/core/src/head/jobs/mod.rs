@@ -15,6 +15,7 @@ mod placement;
 mod placement_defaults;
 mod preload;
 mod process_table;
+mod pulls;
 mod queue;
 mod record;
 mod registry;

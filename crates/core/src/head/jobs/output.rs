@@ -10,7 +10,7 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::counters::{Counted, Late};
 use crate::output::{Author, Lines};
-use crate::{Account, Effect, Sink};
+use crate::{Account, Effect, RequestId, Sink};
 
 /// The state of the sinks.
 #[derive(Debug, Default)]
@@ -41,10 +41,32 @@ impl Head {
         let Some(job) = self.jobs.get(proc.job) else {
             return self.counters.count(Counted::Late(Late::Output));
         };
-        let account = Account { daemon, job: proc.job, bytes: data.len() as u64 };
-        let Some(request) = job.request else {
-            return self.on_output_written(account, cx);
-        };
+        let account = Account { daemon, job: proc.job, bytes: data.len() as u64, share: None };
+        let submitter = job.request;
+        let (shares, pulls) = self.jobs.pulls.share(account, submitter, cx);
+        for account in pulls {
+            let to = account.share.expect("a pull has a share").reader;
+            let sink = Sink { to, stream };
+            cx.effect(Effect::WriteOutput { sink, from: proc.rank, data: data.clone(), account: Some(account) });
+        }
+        match (submitter, shares) {
+            (Some(request), account) => self.write_to_submitter(request, proc, stream, data, account, cx),
+            (None, Account { share: Some(_), .. }) => {}
+            (None, account) => self.on_output_written(account, cx),
+        }
+    }
+
+    /// Writes output as the submitter wants it: tagged, with dates, merged.
+    fn write_to_submitter(
+        &mut self,
+        request: RequestId,
+        proc: ProcId,
+        stream: Stream,
+        data: Bytes,
+        account: Account,
+        cx: &mut Cx,
+    ) {
+        let job = self.jobs.at(proc.job);
         let author = Author {
             dvm: &self.config.dvm,
             spec: &job.spec,
@@ -57,12 +79,16 @@ impl Head {
         let sink = Sink { to: request, stream: author.shown_stream() };
         let marks = author.marks();
         let data = self.jobs.output.lines.write(&sink, &marks, data);
-        cx.effect(Effect::WriteOutput { sink, data, account: Some(account) });
+        cx.effect(Effect::WriteOutput { sink, from: proc.rank, data, account: Some(account) });
     }
 
-    /// Gives credit back for output that was written or dropped: its writer may write more.
+    /// Gives credit back for output that was written or dropped: its writer may write more. Output that several read
+    /// is written when all of them have it.
     pub(in crate::head) fn on_output_written(&mut self, account: Account, cx: &mut Cx) {
-        let Account { daemon, job, bytes } = account;
+        if !self.jobs.pulls.has_all(&account, cx.now) {
+            return;
+        }
+        let Account { daemon, job, bytes, share: _ } = account;
         if self.jobs.get(job).is_some() {
             cx.send(daemon, DaemonMessage::OutputCredit { job, bytes });
         }
@@ -81,7 +107,8 @@ impl Head {
     /// Closes the unfinished tagged line of a process that has ended.
     pub(super) fn close_lines(&mut self, proc: ProcId, cx: &mut Cx) {
         for sink in self.jobs.output.lines.end_lines_of(proc) {
-            cx.effect(Effect::WriteOutput { sink, data: Bytes::from_static(b"\n"), account: None });
+            let data = Bytes::from_static(b"\n");
+            cx.effect(Effect::WriteOutput { sink, from: proc.rank, data, account: None });
         }
     }
 }

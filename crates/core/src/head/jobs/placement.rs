@@ -351,7 +351,7 @@ impl Head {
         }
         if let Some(request) = job.request.filter(|_| !text.is_empty()) {
             let sink = Sink { to: request, stream: Stream::Stderr };
-            cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
+            cx.effect(Effect::WriteOutput { sink, from: Rank(0), data: Bytes::from(text), account: None });
         }
     }
 
@@ -391,7 +391,7 @@ fn numbers(display: &Display) -> Numbers {
 fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
     if let Some(request) = to.filter(|_| !text.is_empty()) {
         let sink = Sink { to: request, stream: Stream::Stdout };
-        cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
+        cx.effect(Effect::WriteOutput { sink, from: Rank(0), data: Bytes::from(text), account: None });
     }
 }
 

@@ -20,6 +20,7 @@ impl Head {
         let text = table(job);
         let write = |stream| Effect::WriteOutput {
             sink: Sink { to: request, stream },
+            from: Rank(0),
             data: Bytes::from(text.clone()),
             account: None,
         };

@@ -8,6 +8,7 @@ use ferrite_wire::control::Submission;
 
 use super::connections::Connections;
 use super::output::Mux;
+use super::pulls::Pulls;
 use super::queue::Queue;
 use super::record::Job;
 use super::spawn::Trees;
@@ -31,6 +32,7 @@ pub(in crate::head) struct Jobs {
     /// The use of each node by running jobs.
     pub(super) occupancy: Occupancy,
     pub(super) output: Mux,
+    pub(super) pulls: Pulls,
     pub(super) trees: Trees,
     pub(super) connections: Connections,
 }

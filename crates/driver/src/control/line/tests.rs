@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use ferrite_types::pmix_status::PMIX_ERR_OUT_OF_RESOURCE;
-use ferrite_types::{JobSpec, PmixStatus, SessionId};
+use ferrite_types::{JobSpec, PmixStatus, Rank, SessionId};
 use ferrite_wire::Stream;
 use ferrite_wire::control::Submission;
 use tokio::task::LocalSet;
@@ -31,7 +31,7 @@ impl Submitter for Told {
     fn ready_for_debug(&self) {
         self.note("ready for debug".to_owned());
     }
-    fn output(&self, _: Stream, data: Bytes, receipt: Receipt) {
+    fn output(&self, _: Rank, _: Stream, data: Bytes, receipt: Receipt) {
         self.note(format!("{} bytes", data.len()));
         self.1.borrow_mut().push(receipt);
     }
@@ -129,7 +129,8 @@ fn no_more_is_read_than_the_tool_takes() {
         let told = Rc::new(Told::default());
         tool.submit(submission(), told.clone());
         asked(&mut head).await;
-        let piece = || DvmMessage::Output { id: 1, stream: Stream::Stdout, data: Bytes::from(vec![0; 100_000]) };
+        let piece =
+            || DvmMessage::Output { id: 1, rank: Rank(0), stream: Stream::Stdout, data: Bytes::from(vec![0; 100_000]) };
         for _ in 0..3 {
             says(&mut head, piece()).await;
         }
