@@ -15,7 +15,8 @@ fn hold(scenario: &Scenario) -> Report {
 fn seeds_that_a_sweep_found_hold() {
     // Faults of the product. 37067: one of three changes of the same node is taken back. 24318, 30880: several
     // requests for a node, one of which has it reserved. 58582: a job is held with its map by a pause, and its daemon
-    // is lost. 41001288: a session pauses whose job is before others in the queue.
+    // is lost. 41001288: a session pauses whose job is before others in the queue. 315105887: a daemon is cut off while
+    // it calls a newcomer, for less than the silence that counts as a cut.
     //
     // And what the referee had to learn. 22213: a reserved node is lost before the time of its session is up. 3500: a
     // grow that is taken back has not failed. 3230: a pause holds jobs without elastic mode too. 20006438: what is
@@ -35,7 +36,7 @@ fn seeds_that_a_sweep_found_hold() {
         50_004_231, 50_010_681, 50_012_060, 60_012_338, 70_001_947, 90_000_956, 90_002_211, 90_002_850, 90_008_224,
         90_009_260, 90_009_510, 90_024_282,
     ];
-    let late = [150_007_392, 150_012_466, 170_000_807, 190_000_237, 190_001_716, 190_005_413, 190_010_854];
+    let late = [150_007_392, 150_012_466, 170_000_807, 190_000_237, 190_001_716, 190_005_413, 190_010_854, 315_105_887];
     for seed in early.into_iter().chain(late) {
         hold(&Scenario::sessions(seed));
     }

@@ -15,6 +15,9 @@ use crate::cx::Cx;
 /// could not take the answer.
 const LATE_MS: u64 = 50;
 
+/// What arrives from above so soon after a call (milliseconds) may have been under way before this daemon was cut off.
+const BACKLOG_MS: u64 = 50;
+
 /// The children that are being called.
 #[derive(Debug, Default)]
 pub(super) struct ChildCalls {
@@ -33,23 +36,23 @@ struct Called {
 
 #[derive(Clone, Copy, Debug)]
 enum Call {
-    /// The first one, with its deadline.
-    First { until: Timestamp },
+    /// The first one: when it was made, and its deadline.
+    First { made: Timestamp, until: Timestamp },
     /// The first one, made while this daemon may have been cut off.
     Blind,
     /// One more, because this daemon could not have heard the answer to the one before.
     Again,
-    /// The call has failed; the next one follows when the daemon above is heard.
-    Postponed,
+    /// The call has failed; the next one follows when the daemon above is heard after this time.
+    Postponed { since: Timestamp },
 }
 
 impl Call {
     /// True when this daemon could not have heard the answer to a call that fails now.
     fn proves_nothing(self, now: Timestamp) -> bool {
         match self {
-            Call::First { until } => now > after(until, LATE_MS),
+            Call::First { until, .. } => now > after(until, LATE_MS),
             Call::Blind => true,
-            Call::Again | Call::Postponed => false,
+            Call::Again | Call::Postponed { .. } => false,
         }
     }
 }
@@ -92,7 +95,7 @@ impl Daemon {
     fn call_child(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
         let call = match self.is_cut_off(cx) {
             true => Call::Blind,
-            false => Call::First { until: self.call_deadline(cx.now) },
+            false => Call::First { made: cx.now, until: self.call_deadline(cx.now) },
         };
         self.child_calls.open.insert(child, Called { cause, call });
         self.call(child, cx);
@@ -128,8 +131,8 @@ impl Daemon {
         if cx.tree.parent(child) != Some(self.me) || !cx.tree.contains(child) {
             return true;
         }
-        if !refused && self.is_cut_off(cx) {
-            self.child_calls.open.insert(child, Called { cause, call: Call::Postponed });
+        if !refused && (self.is_cut_off(cx) || self.is_unconfirmed(call, cx)) {
+            self.child_calls.open.insert(child, Called { cause, call: Call::Postponed { since: cx.now } });
         } else if !refused && call.proves_nothing(cx.now) {
             self.call_again(child, cause, cx);
         } else {
@@ -151,10 +154,23 @@ impl Daemon {
         cx.uplink(self.me).is_some_and(|above| !cx.is_linked(above) || is_silent(above))
     }
 
+    /// True for a first call during which nothing came from above: a cut that is shorter than the silence that
+    /// counts as one may have swallowed the answer.
+    fn is_unconfirmed(&self, call: Call, cx: &Cx) -> bool {
+        let Call::First { made, .. } = call else { return false };
+        self.child_calls.doubt.0 > 0 && !self.has_heard_above_since(after(made, BACKLOG_MS), cx)
+    }
+
+    /// True when something has come from the daemon above at this time or later, and for the head, which has none.
+    fn has_heard_above_since(&self, since: Timestamp, cx: &Cx) -> bool {
+        cx.uplink(self.me).is_none_or(|above| cx.has_heard(above, cx.now - since))
+    }
+
     /// Repeats the calls that were postponed, once the daemon above is heard.
     pub(crate) fn resume_calls(&mut self, cx: &mut Cx) {
         let postponed = |(rank, called): (&DaemonRank, &Called)| {
-            matches!(called.call, Call::Postponed).then(|| (*rank, called.cause.clone()))
+            let Call::Postponed { since } = called.call else { return None };
+            self.has_heard_above_since(since, cx).then(|| (*rank, called.cause.clone()))
         };
         let again: Vec<(DaemonRank, String)> = self.child_calls.open.iter().filter_map(postponed).collect();
         if again.is_empty() || self.is_cut_off(cx) {
