@@ -3,7 +3,7 @@
 
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, HostEntry, HostRef, MapBy};
+use ferrite_types::{DaemonRank, Duration, Grace, HostEntry, HostRef, MapBy, Signal};
 use ferrite_wire::control::Request;
 use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotChange};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
 use crate::scenario::{Expect, Fate, JobPlan, Scenario, job};
+
+/// The signal that goes with a notice.
+const USR1: Signal = Signal(10);
 
 /// The part of a scenario about changes of size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +214,24 @@ impl Scenario {
         let from = at + rng.between(0, 2 * self.slowest_start);
         self.faults.push((from, Fault::Pause(victim, rng.between(4_000_000, 25_000_000))));
         self.faults.sort_by_key(|(at, _)| *at);
+    }
+
+    /// A scenario about changes of size in which jobs have asked for time before their nodes leave.
+    #[must_use]
+    pub fn graces(seed: u64) -> Scenario {
+        let mut rng = Rng::new(seed ^ 0xe1a5_71c0_0000_0005);
+        let mut s = Scenario::elastic(seed);
+        for plan in &mut s.jobs {
+            let signal = rng.permille(300).then_some(USR1);
+            let time = Duration::from_secs(rng.between(1, 10));
+            plan.spec.options.grace = rng.permille(700).then_some(Grace { time, signal });
+        }
+        for plan in &mut s.elastic.resizes {
+            if let ResizeRequest::Shrink(shrink) = &mut plan.request {
+                shrink.grace_s = rng.permille(150).then(|| rng.between(1, 4) as u32);
+            }
+        }
+        s
     }
 
     /// A scenario about changes of size in which a scheduler pushes some.

@@ -276,6 +276,12 @@ pub enum Mutation {
     OwnedPush,
     /// A push is not answered.
     SilentPush,
+    /// Processes are not told that their nodes are to leave.
+    NoNotice,
+    /// A notice promises more time than there is.
+    LongPromise,
+    /// The head notices the end of a grace a minute too late.
+    LongGrace,
 }
 
 impl Mutation {
@@ -425,6 +431,9 @@ impl Mutation {
     /// Faults that show when a scheduler pushes changes (`resizes`).
     pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
 
+    /// Faults about the time of processes whose nodes are to leave (`resizes`).
+    pub const GRACES: [Mutation; 3] = [Mutation::NoNotice, Mutation::LongPromise, Mutation::LongGrace];
+
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
@@ -533,7 +542,7 @@ impl Mutation {
             }
             // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

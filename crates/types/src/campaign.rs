@@ -58,6 +58,8 @@ pub enum CampaignStep {
     Launching,
     /// Grow: all daemons have reported; the wireup is on its way.
     WiringUp,
+    /// Shrink: processes were told and have time to end. No job waits for it yet.
+    Draining,
     /// Shrink: the order to leave is out.
     Leaving,
     /// Grow: it has failed, and its daemons are ordered out.
@@ -81,6 +83,7 @@ impl CampaignStep {
             CampaignStep::Behind => "BEHIND",
             CampaignStep::Launching => "LAUNCHING",
             CampaignStep::WiringUp => "WIRING_UP",
+            CampaignStep::Draining => "DRAINING",
             CampaignStep::Leaving => "LEAVING",
             CampaignStep::RollingBack => "ROLLING_BACK",
             CampaignStep::Releasing => "RELEASING",

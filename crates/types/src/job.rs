@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Beside, Duration, HostSelection, MapRequest, PreloadEntry, Rank};
+use crate::{Beside, Duration, HostSelection, MapRequest, PreloadEntry, Rank, Signal};
 
 /// A job request. Paths, hosts and slots are as the user wrote them; nothing is looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -222,6 +222,16 @@ pub enum PictureFormat {
     Processes,
 }
 
+/// The time that the processes of a job have before their nodes leave the DVM (`--grace`, spec E43).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grace {
+    /// The time, from the notice on.
+    pub time: Duration,
+    /// A signal that goes with the notice to the processes on those nodes (`--grace-signal`), for programs without
+    /// PMIx.
+    pub signal: Option<Signal>,
+}
+
 /// Runtime options (`--rtos` and options of their own).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeOptions {
@@ -242,6 +252,8 @@ pub struct RuntimeOptions {
     pub max_restarts: u32,
     /// Forward the submitter's whole environment.
     pub fwd_environment: bool,
+    /// Its processes are told before their nodes leave, and have time to end.
+    pub grace: Option<Grace>,
     /// Limit for the whole job.
     pub timeout: Option<Duration>,
     /// Limit until all processes are started.
@@ -265,6 +277,7 @@ impl Default for RuntimeOptions {
             notify_errors: false,
             max_restarts: 0,
             fwd_environment: false,
+            grace: None,
             timeout: None,
             spawn_timeout: None,
             report_state_on_timeout: false,

@@ -24,7 +24,7 @@ pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{
-    AppContext, DebugStop, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget,
+    AppContext, DebugStop, Display, EnvOp, Grace, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget,
     StopPoint, TableTo,
 };
 pub use jobmap::{JobMap, JobNode, Placement, PlacementTexts};

@@ -38,6 +38,8 @@ pub const PMIX_ERR_OUT_OF_RESOURCE: PmixStatus = PmixStatus(-29);
 pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
 /// Event: all processes of a job are started.
 pub const PMIX_LAUNCH_COMPLETE: PmixStatus = PmixStatus(-174);
+/// Event: the time of an allocation, or of some of its nodes, is nearly up.
+pub const PMIX_ALLOC_TIMEOUT_WARNING: PmixStatus = PmixStatus(-194);
 /// Event: a job runs.
 pub const PMIX_EVENT_JOB_START: PmixStatus = PmixStatus(-191);
 /// Event: a job is over.

@@ -2,7 +2,7 @@
 //! into what a process has put into it.
 
 use bytes::Bytes;
-use ferrite_types::{JobId, PmixStatus, ProcId, Rank};
+use ferrite_types::{AllocId, AllocReqId, JobId, PmixStatus, ProcId, Rank};
 use serde::{Deserialize, Serialize};
 
 /// The name of a PMIx tool.
@@ -25,6 +25,23 @@ pub enum EventSource {
     Tool(ToolName),
 }
 
+/// The notice that nodes are to leave the DVM, for the processes there and for all that are connected with them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withdrawal {
+    /// The job.
+    pub job: JobId,
+    /// Its processes on these nodes.
+    pub ranks: Vec<Rank>,
+    /// The nodes.
+    pub nodes: Vec<String>,
+    /// The time that the processes have to end (seconds).
+    pub seconds: u32,
+    /// The allocation that gives the nodes back.
+    pub alloc_id: AllocId,
+    /// The requester's own name for the request.
+    pub req_id: Option<AllocReqId>,
+}
+
 /// The content of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventInfo {
@@ -44,6 +61,8 @@ pub enum EventInfo {
         /// Its exit code; `None` when its node is lost.
         code: Option<u8>,
     },
+    /// The nodes of processes are to leave the DVM (spec E43).
+    Withdrawal(Box<Withdrawal>),
     /// A process of a group is gone.
     Member {
         /// The name of the group.

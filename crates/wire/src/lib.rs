@@ -26,7 +26,7 @@ mod resize;
 pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup};
 pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Part};
 pub use dvm_contact::{ContactError, DvmContact};
-pub use event::{EventInfo, EventRange, EventSource, PmixEvent, ToolName};
+pub use event::{EventInfo, EventRange, EventSource, PmixEvent, ToolName, Withdrawal};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
 pub use group::{GroupBuilt, GroupPart};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};

@@ -1,7 +1,7 @@
 //! Messages between the machines, by addressee: the head, a daemon, or all daemons when the tree changes.
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, PreloadEntry, ProcId, Rank, RankSet, Signal};
+use ferrite_types::{CampaignId, DaemonRank, Duration, JobId, PmixStatus, PreloadEntry, ProcId, Rank, RankSet, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -51,6 +51,8 @@ pub enum HeadMessage {
         /// The change that it wants.
         request: Box<ResizeRequest>,
     },
+    /// From a daemon of a node that is to leave: its processes have been told (spec E44).
+    WithdrawalTold(CampaignId),
     /// From a daemon: a process or tool gives an order for sessions.
     SessionRequest {
         /// The number of the order, unique at the sender; the reply repeats it.
@@ -281,6 +283,8 @@ pub enum DaemonMessage {
         /// The session, and the time that is left.
         warning: Box<TimeWarning>,
     },
+    /// Head to the daemons of nodes that are to leave: the notice for their processes came before (spec E44).
+    Withdrawal(CampaignId),
     /// Head to the daemon of a process: a job that it has spawned is over.
     SpawnedEnded {
         /// The process that has spawned it.
@@ -541,6 +545,7 @@ impl HeadMessage {
             HeadMessage::DaemonLost { .. } => "daemon-lost",
             HeadMessage::Rejoined { .. } => "rejoined",
             HeadMessage::ResizeRequest { .. } => "resize-request",
+            HeadMessage::WithdrawalTold(_) => "withdrawal-told",
             HeadMessage::SessionRequest { .. } => "session-request",
             HeadMessage::LocalLaunchComplete { .. } => "local-launch-complete",
             HeadMessage::ReadyForDebug(_) => "ready-for-debug",
@@ -591,6 +596,7 @@ impl DaemonMessage {
             DaemonMessage::ResizeReply { .. } => "resize-reply",
             DaemonMessage::ResizeDone { .. } => "resize-done",
             DaemonMessage::TimeWarning { .. } => "time-warning",
+            DaemonMessage::Withdrawal(_) => "withdrawal",
             DaemonMessage::SpawnedEnded { .. } => "spawned-ended",
             DaemonMessage::SessionReply { .. } => "session-reply",
             DaemonMessage::Launch(_) => "launch",

@@ -108,6 +108,9 @@ pub struct ShrinkRequest {
     pub alloc_id: Option<AllocId>,
     /// The requester's own name for the request.
     pub req_id: Option<AllocReqId>,
+    /// The longest time that processes on these nodes may have (seconds), whatever their jobs have asked for; `None` =
+    /// no limit, 0 = nobody is told.
+    pub grace_s: Option<u32>,
     /// True for an answer at the end, false for one at the beginning.
     pub wait: bool,
 }

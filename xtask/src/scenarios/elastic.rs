@@ -4,6 +4,7 @@
 //! once, a node after a shrink has no daemon and no process left.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use rustix::process::Signal;
 use super::context::{Context, Expect, finish};
 use super::dvm::stop_dvm;
 use super::{Scenario, scenarios};
+use crate::programs::pmix_program;
 use crate::runner::{Outcome, Running};
 use crate::testbed::NodeProcess;
 
@@ -32,6 +34,8 @@ pub(super) fn all() -> Vec<Scenario> {
         elastic_a_grow_and_a_shrink_at_once_hold_jobs_and_fail_none,
         elastic_a_job_held_at_its_launch_is_mapped_again_when_its_nodes_leave,
         elastic_what_runs_on_a_leaving_node_is_ended_and_its_job_is_told,
+        elastic_processes_are_told_before_their_node_leaves_and_end_by_themselves,
+        elastic_a_program_without_pmix_is_told_by_a_signal_and_one_that_stays_is_ended,
         elastic_a_job_brings_its_nodes_along,
         elastic_the_nodes_are_offered_back_before_anybody_is_told,
         elastic_rapid_jobs_across_overlapping_changes_all_succeed,
@@ -433,4 +437,52 @@ fn elastic_the_end_of_the_dvm_ends_changes_under_way(c: &Context) -> Result<()> 
     outcomes.1.failure()?;
     finish(head)?.code(0)?;
     Ok(())
+}
+
+/// The lines that `job` has written to its file, once there are so many.
+fn lines_of(c: &Context, file: &Path, count: usize) -> Result<Vec<String>> {
+    let read = || -> Result<Vec<String>> {
+        Ok(std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect())
+    };
+    c.until(&format!("{count} lines in {}", file.display()), GONE_LIMIT, || Ok(read()?.len() >= count))?;
+    let mut lines = read()?;
+    lines.sort();
+    Ok(lines)
+}
+
+fn elastic_processes_are_told_before_their_node_leaves_and_end_by_themselves(c: &Context) -> Result<()> {
+    in_dvm(c, 4, &[], || {
+        let heard = c.file("heard", "")?;
+        let script = format!("exec \"$0\" >> {}", heard.display());
+        let job = c.tool("prun", "-n 2 --map-by node --host n2,n3 --grace 600 sh -c")?;
+        let job = job.words([script])?.program(&pmix_program("withdrawn")?)?.start()?;
+        ensure!(lines_of(c, &heard, 2)? == ["rank 0: up", "rank 1: up"], "{:?}", lines_of(c, &heard, 2)?);
+        // Ten minutes are not waited out.
+        shrink(c, &[3])?;
+        let expected =
+            ["rank 0: n3 leaves in 600 s", "rank 0: up", "rank 1: n3 leaves in 600 s, with me", "rank 1: up"];
+        let lines = lines_of(c, &heard, 4)?;
+        ensure!(lines == expected, "{lines:?}");
+        finish(job)?.code(0)?.complains_about(&["Node n3 leaves the DVM: rank 1 of job 2 has 600 seconds to end."])?;
+        Ok(())
+    })
+}
+
+fn elastic_a_program_without_pmix_is_told_by_a_signal_and_one_that_stays_is_ended(c: &Context) -> Result<()> {
+    in_dvm(c, 4, &[], || {
+        let heard = c.file("heard", "")?;
+        let script = "trap 'echo bye; exit 0' USR1; echo up >> \"$0\"; while :; do sleep 0.05; done";
+        let told = c.tool("prun", "--host n3:2 -n 1 --grace 600 --grace-signal USR1 sh -c")?.words([script])?;
+        let told = told.words([heard.display().to_string()])?.start()?;
+        let stays =
+            c.tool("prun", "--host n3:2 -n 1 --grace 2 sh -c")?.words(["echo up >> \"$0\"; exec sleep 1000"])?;
+        let stays = stays.words([heard.display().to_string()])?.start()?;
+        lines_of(c, &heard, 2)?;
+        let began = Instant::now();
+        shrink(c, &[3])?;
+        ensure!(began.elapsed() >= Duration::from_secs(2), "two seconds were promised");
+        finish(told)?.code(0)?.lines(&["bye".to_owned()])?;
+        finish(stays)?.code(75)?.complains_about(&["has 2 seconds to end", "n3"])?;
+        Ok(())
+    })
 }

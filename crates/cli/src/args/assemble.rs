@@ -23,7 +23,7 @@ use super::options::{
 };
 use super::placement::{self, Placement, Said};
 use super::prefixes::Prefixes;
-use super::rtos::{RuntimeAsk, restarts, time};
+use super::rtos::{RuntimeAsk, grace_time, restarts, time};
 use super::tool::{JobOptions, Tool};
 use super::{App, AppPlace, BatchRun, Connect, MapFiles, PreloadAsk, ReportTo, Run, signals};
 
@@ -300,6 +300,8 @@ impl Job {
             enable_recovery,
             continuous,
             max_restarts,
+            grace,
+            grace_signal,
             runtime_options,
             forward_signals,
             allow_run_as_root,
@@ -334,6 +336,18 @@ impl Job {
         }
         if let Some(text) = max_restarts {
             rtos.max_restarts.say("--max-restarts", "max-restarts", restarts("--max-restarts", &text)?)?;
+        }
+        if let Some(text) = &grace {
+            rtos.grace.say("--grace", "the time", grace_time("--grace", text)?)?;
+        }
+        if let Some(name) = &grace_signal {
+            rtos.grace_signal.say("--grace-signal", "the signal", signals::one("--grace-signal", name)?)?;
+        }
+        if rtos.grace_signal.0.is_some() && rtos.grace.0.is_none() {
+            return Err(UsageError::Conflict {
+                what: "--grace-signal without a time: the signal goes with the notice that --grace asks for".to_owned(),
+                next: "Add --grace TIME, as in --grace 30 --grace-signal USR1.".to_owned(),
+            });
         }
         if let Some(list) = forward_signals {
             let option = "--forward-signals";

@@ -266,6 +266,14 @@ pub(crate) struct ControlOptions {
     /// Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)
     #[arg(long, value_name = "N")]
     pub(crate) max_restarts: Option<String>,
+    /// Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes
+    /// leave as soon as these processes have ended
+    #[arg(long, value_name = "TIME")]
+    pub(crate) grace: Option<String>,
+    /// With --grace: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event
+    /// PMIX_ALLOC_TIMEOUT_WARNING in any case
+    #[arg(long, value_name = "SIGNAL")]
+    pub(crate) grace_signal: Option<String>,
     /// Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors,
     /// fwd-environment, output-proctable, timeout=T ...
     #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]

@@ -1,6 +1,6 @@
 //! Parses `--runtime-options` (`--rtos`) and the single options that mean the same.
 
-use ferrite_types::{AppContext, DebugStop, Duration, RuntimeOptions, StopPoint};
+use ferrite_types::{AppContext, DebugStop, Duration, Grace, RuntimeOptions, Signal, StopPoint};
 
 use super::ask::{Asked, Word};
 use super::error::UsageError;
@@ -16,6 +16,9 @@ pub(crate) struct RuntimeAsk {
     pub(crate) continuous: Asked<bool>,
     pub(crate) notify_errors: Asked<bool>,
     pub(crate) max_restarts: Asked<u32>,
+    /// The time of processes whose nodes are to leave, and the signal that goes with the notice.
+    pub(crate) grace: Asked<Duration>,
+    pub(crate) grace_signal: Asked<Signal>,
     pub(crate) auto_restart: Asked<bool>,
     pub(crate) fwd_environment: Asked<bool>,
     pub(crate) timeout: Asked<Option<Duration>>,
@@ -184,6 +187,8 @@ impl RuntimeAsk {
             continuous: self.continuous.or(defaults.continuous),
             notify_errors: self.notify_errors.or(defaults.notify_errors),
             max_restarts: self.max_restarts.or(defaults.max_restarts),
+            grace: self.grace.or(defaults.grace),
+            grace_signal: self.grace_signal.or(defaults.grace_signal),
             auto_restart: self.auto_restart.or(defaults.auto_restart),
             fwd_environment: self.fwd_environment.or(defaults.fwd_environment),
             timeout: self.timeout.or(defaults.timeout),
@@ -222,6 +227,7 @@ impl RuntimeAsk {
                 None => self.max_restarts.0.unwrap_or(usual.max_restarts),
             },
             fwd_environment: self.fwd_environment.0.unwrap_or(usual.fwd_environment),
+            grace: self.grace.0.map(|time| Grace { time, signal: self.grace_signal.0 }),
             timeout: self.timeout.0.unwrap_or(usual.timeout),
             spawn_timeout: self.spawn_timeout.0.unwrap_or(usual.spawn_timeout),
             children_separately: self.children_separately.0.unwrap_or(usual.children_separately),
@@ -240,6 +246,14 @@ impl<T> Asked<T> {
 /// Parses a time limit; `None` = no limit.
 pub(crate) fn time(option: &str, text: &str) -> Result<Option<Duration>, UsageError> {
     words::time(text).map_err(|why| UsageError::value(option, format!("{text:?} {why}"), TIME_FORM))
+}
+
+/// Parses the time that processes have before their nodes leave.
+pub(crate) fn grace_time(option: &str, text: &str) -> Result<Duration, UsageError> {
+    const NEXT: &str =
+        "Write seconds, as 30, or [[days:]hours:]minutes:seconds, as 1:30; without the option nobody is told.";
+    let parsed = words::time(text).and_then(|time| time.ok_or("is no time to end in"));
+    parsed.map_err(|why| UsageError::value(option, format!("{text:?} {why}"), NEXT))
 }
 
 /// Parses the number of times that a failed process is started again.

@@ -20,6 +20,15 @@ pub(crate) fn parse(option: &str, list: &str) -> Result<Vec<Signal>, UsageError>
     Ok(signals)
 }
 
+/// Parses the name or number of one signal.
+pub(crate) fn one(option: &str, name: &str) -> Result<Signal, UsageError> {
+    match parse_forward_signals(&name.to_ascii_lowercase()) {
+        Ok(signals) if signals.len() == 1 => Ok(signals[0]),
+        Ok(_) => Err(UsageError::value(option, format!("{name:?} is not one signal"), "Give one name, as USR1.")),
+        Err(error) => Err(UsageError::value(option, error.to_string(), "Give one name or number, as USR1.")),
+    }
+}
+
 /// Returns every signal that can be forwarded: the default.
 #[must_use]
 pub fn all() -> Vec<Signal> {

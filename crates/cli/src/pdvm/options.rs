@@ -180,6 +180,9 @@ pub(crate) struct ShrinkOptions {
     /// Take the nodes out as a scheduler: no requester is told
     #[arg(long)]
     pub(crate) push: bool,
+    /// The longest time for processes there, whatever their jobs have asked for (prun --grace); 0: they are not told
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) grace: Option<u32>,
     /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change
     #[arg(long)]
     pub(crate) wait: bool,

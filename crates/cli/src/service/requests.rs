@@ -141,6 +141,7 @@ pub(crate) struct Shrink {
     nodes: Option<u32>,
     allocation: Option<String>,
     request: Option<String>,
+    grace: Option<u32>,
     wait: bool,
 }
 
@@ -265,7 +266,7 @@ impl Shrink {
     /// # Errors
     /// A value that means nothing.
     pub(crate) fn into_options(self) -> Result<ShrinkOptions, String> {
-        let Shrink { hosts, nodes, allocation, request, wait } = self;
+        let Shrink { hosts, nodes, allocation, request, grace, wait } = self;
         if nodes == Some(0) {
             return Err("nodes is 1 or more, or left out".to_owned());
         }
@@ -275,6 +276,7 @@ impl Shrink {
             alloc_id: named(allocation)?.map(AllocId::from),
             req_id: named(request)?.map(AllocReqId::from),
             push: false,
+            grace,
             wait,
         })
     }

@@ -39,6 +39,8 @@ fn requests_reach_the_dvm_as_they_were_meant() {
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Grown: allocation a1, nodes n5, n6\n", ""));
     run(pdvm(&fake).args([
         "shrink",
+        "--grace",
+        "30",
         "--host",
         "n5",
         "--host",
@@ -70,6 +72,7 @@ fn requests_reach_the_dvm_as_they_were_meant() {
         count: 3,
         alloc_id: Some("a1".into()),
         req_id: Some("r".into()),
+        grace_s: Some(30),
         wait: false,
     };
     let resize = |request| Request::Resize(Box::new(request));

@@ -148,6 +148,8 @@ impl Daemon {
             DaemonMessage::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
             DaemonMessage::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
             DaemonMessage::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
+            // The streams keep their order: the notice has gone to the processes.
+            DaemonMessage::Withdrawal(campaign) => cx.send_head(HeadMessage::WithdrawalTold(campaign)),
             DaemonMessage::SpawnedEnded { parent, job, code } => self.on_spawned_ended(parent, job, code, cx),
             DaemonMessage::SessionReply { id, result } => self.on_session_reply(id, result, cx),
             DaemonMessage::Launch(order) => self.on_launch(*order, cx),

@@ -147,6 +147,7 @@ impl Head {
             HeadMessage::Announce(contact) => self.on_announce(origin, contact, cx),
             HeadMessage::Report(report) => self.on_report(*report, cx),
             HeadMessage::ResizeRequest { id, proc, request } => self.on_resize_message(origin, id, proc, &request, cx),
+            HeadMessage::WithdrawalTold(campaign) => self.on_withdrawal_told(origin, campaign, cx),
             HeadMessage::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
             HeadMessage::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
             HeadMessage::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
@@ -187,6 +188,7 @@ impl Head {
     /// Performs the follow-up work of an input within the head.
     fn finish(&mut self, cx: &mut Cx) {
         self.run_activated(cx);
+        self.end_drains(cx);
         self.part_with_everybody(cx);
     }
 }

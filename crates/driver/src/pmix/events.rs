@@ -5,7 +5,7 @@ use bytes::Bytes;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{JobId, PmixStatus, ProcId, ProcState, Rank};
-use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcFailure, ToolName};
+use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcFailure, ToolName, Withdrawal};
 
 use super::control::job_of;
 
@@ -89,6 +89,21 @@ pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notic
             [Some(whole), term, ended(code)].into_iter().flatten().collect()
         }
         EventInfo::Proc { proc, code } => [Some(affected(name(proc))), ended(code)].into_iter().flatten().collect(),
+        EventInfo::Withdrawal(notice) => {
+            let Withdrawal { job, ranks, nodes, seconds, alloc_id, req_id } = &**notice;
+            let nspace = job.nspace(dvm);
+            let ranks = ranks.iter().map(|rank| Proc::new(&nspace, rank.0)).collect();
+            let mut info = vec![
+                // Open MPI's handler for everything else ends the process.
+                Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+                Info::new(sys::PMIX_EVENT_AFFECTED_PROCS, Value::Procs(ranks)),
+                Info::new(sys::PMIX_ALLOC_NODE_LIST, nodes.join(",").as_str()),
+                Info::new(sys::PMIX_TIME_REMAINING, *seconds),
+                Info::new(sys::PMIX_ALLOC_ID, &**alloc_id),
+            ];
+            info.extend(req_id.iter().map(|id| Info::new(sys::PMIX_ALLOC_REQ_ID, &**id)));
+            info
+        }
         EventInfo::Member { group, proc } => {
             vec![affected(name(proc)), Info::new(sys::PMIX_GROUP_ID, group.as_str())]
         }

@@ -24,7 +24,8 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             --managed, with nodes that it is asked for; --sessions, with sessions of every
                                             kind and orders for them; --families, with jobs that spawn others, connect and
                                             exchange data; --pushed, with changes that a scheduler
-                                            pushes; --all: each in turn, sharing seconds and number
+                                            pushes; --graces, with jobs that have time before their
+                                            nodes leave; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
@@ -123,6 +124,7 @@ impl Words {
             ("--sessions", Family::Sessions),
             ("--families", Family::Families),
             ("--pushed", Family::Pushed),
+            ("--graces", Family::Graces),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
@@ -131,7 +133,8 @@ impl Words {
             [family] => family,
             _ => {
                 return Err(
-                    "--losses, --elastic, --steps, --managed, --sessions, --families and --pushed are families: name one"
+                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed and --graces are families: \
+                     name one"
                         .to_owned(),
                 );
             }
@@ -238,7 +241,8 @@ impl Words {
         let sessions = Mutation::SESSIONS.into_iter().map(|mutation| (mutation, Family::Sessions));
         let families = Mutation::FAMILIES.into_iter().map(|mutation| (mutation, Family::Families));
         let pushed = Mutation::PUSHED.into_iter().map(|mutation| (mutation, Family::Pushed));
-        let about_size = elastic.chain(managed).chain(pushed);
+        let graces = Mutation::GRACES.into_iter().map(|mutation| (mutation, Family::Graces));
+        let about_size = elastic.chain(managed).chain(pushed).chain(graces);
         let is_wanted = |(mutation, _): &(Mutation, Family)| {
             names.is_empty() || names.iter().any(|name| *name == format!("{mutation:?}"))
         };
@@ -315,18 +319,21 @@ enum Family {
     Families,
     /// A DVM whose size a scheduler changes too.
     Pushed,
+    /// A DVM that changes its size, with jobs that have asked for time.
+    Graces,
 }
 
 /// All families, each with its share of the time (percent): recent finds get the most.
-const FAMILIES: [(Family, u64); 8] = [
+const FAMILIES: [(Family, u64); 9] = [
     (Family::Plain, 22),
     (Family::Losses, 8),
-    (Family::Elastic, 20),
+    (Family::Elastic, 14),
     (Family::Steps, 10),
     (Family::Managed, 12),
     (Family::Sessions, 14),
     (Family::Families, 10),
     (Family::Pushed, 4),
+    (Family::Graces, 6),
 ];
 
 impl Family {
@@ -340,6 +347,7 @@ impl Family {
             Family::Sessions => "sessions",
             Family::Families => "families",
             Family::Pushed => "pushed",
+            Family::Graces => "graces",
         }
     }
 }
@@ -355,6 +363,7 @@ impl Draw {
             Family::Sessions => Scenario::sessions(seed),
             Family::Families => Scenario::families(seed),
             Family::Pushed => Scenario::pushed(seed),
+            Family::Graces => Scenario::graces(seed),
         }
     }
 }

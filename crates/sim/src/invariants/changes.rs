@@ -188,14 +188,19 @@ impl Changes {
         self.all.iter().filter(|(_, change)| change.is_open()).map(|(id, change)| (*id, change))
     }
 
-    /// True while jobs are held; a queued campaign holds only the job that it is for.
+    /// True while jobs are held; a queued campaign holds only the job that it is for, and one that drains holds none.
     pub(super) fn any(&self) -> bool {
         self.holding().next().is_some()
     }
 
     /// Campaigns that hold jobs.
     pub(super) fn holding(&self) -> impl Iterator<Item = (CampaignId, &Change)> {
-        self.open().filter(|(_, change)| change.step != CampaignStep::Queued)
+        self.open().filter(|(_, change)| !matches!(change.step, CampaignStep::Queued | CampaignStep::Draining))
+    }
+
+    /// Shrinks whose processes have time to end.
+    pub(super) fn draining(&self) -> impl Iterator<Item = (CampaignId, &Change)> {
+        self.open().filter(|(_, change)| change.step == CampaignStep::Draining)
     }
 
     /// True while any campaign is open, queued ones included.

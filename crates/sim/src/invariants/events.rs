@@ -97,7 +97,7 @@ impl Events {
 fn number(event: &PmixEvent) -> Option<u64> {
     match &event.info {
         EventInfo::Raised(bytes) => Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)),
-        EventInfo::Job { .. } | EventInfo::Proc { .. } | EventInfo::Member { .. } => None,
+        EventInfo::Job { .. } | EventInfo::Proc { .. } | EventInfo::Member { .. } | EventInfo::Withdrawal(_) => None,
     }
 }
 

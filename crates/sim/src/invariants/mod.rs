@@ -14,6 +14,7 @@ mod events;
 mod exit_codes;
 mod files;
 mod given_back;
+mod graces;
 mod groups;
 mod held_not_failed;
 mod job_states;
@@ -277,7 +278,8 @@ impl Referee {
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
-        let more: [Box<dyn Invariant>; 14] = [
+        let more: [Box<dyn Invariant>; 15] = [
+            Box::new(graces::Graces::default()),
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),

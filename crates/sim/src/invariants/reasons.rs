@@ -122,7 +122,9 @@ impl Reasons {
             return self.are_campaigns(list, |_| true);
         }
         if let Some(list) = within(reason, "nodes to leave (") {
-            let leaves = |c: &CampaignStatus| c.kind == CampaignKind::Shrink && c.step != CampaignStep::Queued;
+            let leaves = |c: &CampaignStatus| {
+                c.kind == CampaignKind::Shrink && !matches!(c.step, CampaignStep::Queued | CampaignStep::Draining)
+            };
             return self.are_campaigns(list, leaves);
         }
         if let Some((is_room, asked, free, before)) = slots_wanted(reason) {
@@ -183,15 +185,17 @@ impl Reasons {
             let nodes = listed(reason.strip_prefix("the daemons of ")?.strip_suffix(what)?)?;
             nodes.iter().all(|node| campaign.nodes.iter().any(|own| own == node)).then_some(nodes)
         };
+        let is_behind = |reason: &str| {
+            let list = reason.strip_suffix(" to end").and_then(|list| numbered(list, "campaign "));
+            list.is_some_and(|ids| ids.iter().all(open))
+        };
         let is_absent = |node: &&str| self.daemons.get(*node).is_none_or(|rank| !self.reported.contains(rank));
         is_known
             && match campaign.step {
-                CampaignStep::Behind => reason
-                    .strip_suffix(" to end")
-                    .and_then(|list| numbered(list, "campaign "))
-                    .is_some_and(|ids| ids.iter().all(open)),
+                CampaignStep::Behind => is_behind(reason),
                 // The jobs themselves are checked with the status of jobs.
-                CampaignStep::Queued => turns_of(campaign).is_some(),
+                CampaignStep::Queued => turns_of(campaign).is_some() || is_behind(reason),
+                CampaignStep::Draining => reason.starts_with("the processes of ") && reason.contains(" to end before "),
                 CampaignStep::Launching => daemons(" to report").is_some_and(|nodes| nodes.iter().all(is_absent)),
                 CampaignStep::WiringUp => reason.starts_with("all daemons to be wired up"),
                 CampaignStep::Leaving => daemons(" to leave").is_some(),
@@ -222,7 +226,11 @@ impl Reasons {
     /// Returns a queued campaign that names a job that does not wait.
     fn turns_hold(&self, jobs: &[JobStatus]) -> Option<&CampaignStatus> {
         let waits = |id: &u32| jobs.iter().any(|job| job.job.0 == *id && !is_over(job) && is_unlaunched(job.state));
-        let is_false = |campaign: &&CampaignStatus| turns_of(campaign).is_none_or(|ids| !ids.iter().all(waits));
+        // One that waits for a drain names campaigns, which are checked with the status of the DVM.
+        let is_false = |campaign: &&CampaignStatus| {
+            let is_behind = campaign.waiting_for.starts_with("campaign ");
+            !is_behind && turns_of(campaign).is_none_or(|ids| !ids.iter().all(waits))
+        };
         self.campaigns().iter().filter(|campaign| campaign.step == CampaignStep::Queued).find(is_false)
     }
 

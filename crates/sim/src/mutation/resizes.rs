@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
-use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
+use ferrite_core::{Effect, HeadInput, HeadTimer, Input, LinkInput, PmixEffect, Timer, Transition};
+use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, Duration, JobId, JobState, RankSet, SessionId, Signal};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
-    DaemonMessage, Dest, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest,
-    TreeMessage,
+    DaemonMessage, Dest, EventInfo, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome,
+    ResizeRequest, TreeMessage,
 };
 
 use super::losses::{frames, hush, replace, says};
@@ -96,6 +96,19 @@ impl ResizeMutations {
                 *wanted = std::mem::take(wanted).into_iter().flat_map(twice).collect();
             }
             Mutation::NoEvent => wanted.retain(|e| !is_event(e)),
+            Mutation::NoNotice => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if matches!(event.info, EventInfo::Withdrawal(_)))),
+            Mutation::LongPromise => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect
+                    && let EventInfo::Withdrawal(notice) = &mut event.info
+                {
+                    notice.seconds *= 2;
+                }
+            }),
+            Mutation::LongGrace if rank == DaemonRank::HEAD => wanted.iter_mut().for_each(|effect| {
+                if let Effect::SetTimer { timer: Timer::Head(HeadTimer::Campaign(_)), at } = effect {
+                    *at = *at + Duration::from_secs(60);
+                }
+            }),
             Mutation::OtherAllocation => events(wanted).for_each(|resize| resize.alloc_id = Some("x".into())),
             Mutation::NoRequestId => events(wanted).for_each(|resize| resize.req_id = None),
             _ => {}

@@ -13,6 +13,7 @@ use ferrite_wire::control::CampaignStatus;
 use super::phase::{Change, Phase};
 use super::plan::{Joins, Plan, Reason};
 use super::requester::Requester;
+use super::turns::behind_others;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::counters::Counted;
@@ -42,7 +43,7 @@ pub(super) struct Campaign {
     /// The daemons that come or go, once the campaign has chosen them.
     pub(super) targets: BTreeMap<DaemonRank, NodeId>,
     /// Earlier campaigns that change the same nodes; this one waits for them.
-    behind: BTreeSet<CampaignId>,
+    pub(super) behind: BTreeSet<CampaignId>,
     began: Timestamp,
 }
 
@@ -94,7 +95,12 @@ impl Campaigns {
 
     /// True while mapped jobs may not be launched (spec E8).
     pub(super) fn shrinking(&self) -> bool {
-        self.open.values().any(|campaign| campaign.kind() == CampaignKind::Shrink && !campaign.is_queued())
+        self.open.values().any(|campaign| campaign.kind() == CampaignKind::Shrink && campaign.holds())
+    }
+
+    /// Shrinks whose processes have time to end.
+    pub(super) fn draining(&self) -> impl Iterator<Item = (CampaignId, &Campaign)> {
+        self.open.iter().filter(|(_, campaign)| campaign.is_draining()).map(|(id, campaign)| (*id, campaign))
     }
 
     /// The open campaign in which a daemon comes or goes.
@@ -214,7 +220,7 @@ impl Head {
         match (campaign.behind.is_empty(), campaign.kind()) {
             (false, _) => self.elastic.campaigns.enter(id, Phase::Behind, cx),
             (true, CampaignKind::Grow) => self.launch_newcomers(id, cx),
-            (true, CampaignKind::Shrink) => self.order_departure(id, cx),
+            (true, CampaignKind::Shrink) => self.begin_departure(id, cx),
         }
     }
 
@@ -237,7 +243,7 @@ impl Head {
         self.tell_requester(&campaign, failure.as_ref(), cx);
         match (&failure, &campaign.change) {
             (Some(Reason { status, cause }), _) => self.abort_held(id, *status, cause, cx),
-            (None, Change::Shrink { returns }) => self.sessions.return_lent(&campaign.alloc_id, returns),
+            (None, Change::Shrink { returns, .. }) => self.sessions.return_lent(&campaign.alloc_id, returns),
             (None, Change::Grow { .. }) => {}
         }
         for other in self.elastic.campaigns.let_pass(id) {
@@ -255,6 +261,7 @@ impl Head {
             Phase::Launching { .. } => self.on_grow_deadline(id, cx),
             Phase::WiringUp { .. } => self.on_late_wireup(id, cx),
             Phase::RollingBack { .. } => self.give_up_on_newcomers(id, cx),
+            Phase::Draining(_) => self.on_drain_timer(id, cx),
             Phase::Open | Phase::Queued | Phase::Behind | Phase::Leaving | Phase::Releasing { .. } => {}
         }
     }
@@ -286,13 +293,11 @@ impl Head {
             listed(names.map(|(_, node)| self.pool.record(*node).name.as_str()))
         };
         match &campaign.phase {
-            Phase::Behind => {
-                let before: Vec<String> = campaign.behind.iter().map(|id| format!("campaign {id}")).collect();
-                format!("{} to end", listed(before.iter().map(String::as_str)))
-            }
-            Phase::Queued => self.turns_before(),
+            Phase::Behind => behind_others(&campaign.behind),
+            Phase::Queued => self.turns_before(&campaign.behind),
             Phase::Launching { missing } => format!("the daemons of {} to report", of(missing)),
             Phase::WiringUp { late } => self.wireup_waits_for(late),
+            Phase::Draining(drain) => self.drain_waits_for(drain, &campaign.nodes),
             Phase::Leaving => {
                 format!("the daemons of {} to leave", of(&campaign.targets.keys().copied().collect()))
             }

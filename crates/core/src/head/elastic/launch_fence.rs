@@ -110,7 +110,9 @@ impl Head {
     /// (spec G3, E10).
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(id) else { return };
-        let is_gone = |node: &&JobNode| self.pool.record(node.id).daemon != Some(node.daemon);
+        let is_gone = |node: &&JobNode| {
+            self.pool.record(node.id).daemon != Some(node.daemon) || self.elastic.is_draining(node.id)
+        };
         let gone: Vec<NodeId> = job.map().nodes.iter().filter(is_gone).map(|node| node.id).collect();
         if gone.is_empty() {
             self.activate(id, JobState::SendLaunchMsg, cx);
@@ -185,7 +187,7 @@ impl Head {
             .open
             .iter()
             .filter(|(_, campaign)| *hold != Hold::Launch || campaign.kind() == CampaignKind::Shrink)
-            .filter(|(id, campaign)| !campaign.is_queued() || matches!(hold, Hold::Map(all) if all.contains(id)))
+            .filter(|(id, campaign)| campaign.holds() || matches!(hold, Hold::Map(all) if all.contains(id)))
             .map(|(id, campaign)| format!("{} {id}: {}", campaign.kind(), self.campaign_waits_for(*id)))
             .collect();
         let what = if *hold == Hold::Launch { "nodes to leave" } else { "the DVM's new size" };

@@ -3,6 +3,7 @@
 mod campaigns;
 mod cancel;
 mod choice;
+mod drain;
 mod extensions;
 mod grants;
 mod grow;
@@ -37,7 +38,7 @@ pub(in crate::head) struct Elastic {
 }
 
 impl Elastic {
-    /// Campaigns that hold every job: those that are open and not queued. While there is one, no job may be mapped.
+    /// Campaigns that hold every job: those that are open, and neither queued nor draining. While there is one, no job may be mapped.
     pub(in crate::head) fn that_hold_all(&self) -> impl Iterator<Item = CampaignId> {
         self.campaigns.that_hold(None)
     }
@@ -50,6 +51,16 @@ impl Elastic {
     /// The kind of the latest open campaign of a node, which decides whether the node stays.
     pub(in crate::head) fn change_of(&self, node: NodeId) -> Option<CampaignKind> {
         self.campaigns.of_node(node).map(|(_, kind)| kind)
+    }
+
+    /// True for a node whose processes have time to end before it leaves: it gets no more of them (spec E43).
+    pub(in crate::head) fn is_draining(&self, node: NodeId) -> bool {
+        self.campaigns.draining().any(|(_, campaign)| campaign.nodes.contains(&node))
+    }
+
+    /// True while processes have time to end before their nodes leave.
+    pub(in crate::head) fn is_any_draining(&self) -> bool {
+        self.campaigns.draining().next().is_some()
     }
 
     /// True for a node of an open shrink, begun or waiting, even if it is to come again after that.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignKind, CampaignStep, NodeId, RankSet};
+use ferrite_types::{CampaignKind, CampaignStep, Duration, NodeId, RankSet};
 use ferrite_wire::SlotChange;
 
+use super::drain::Drain;
 use super::late_wireup::Late;
 use super::plan::{Joins, Reason};
 
@@ -22,6 +23,8 @@ pub(in crate::head) enum Change {
     Shrink {
         /// Nodes that were lent to the allocation and go back to their lenders.
         returns: BTreeSet<NodeId>,
+        /// The longest time that processes there may have; `None` = what their jobs have asked for.
+        longest: Option<Duration>,
     },
 }
 
@@ -60,6 +63,8 @@ pub(super) enum Phase {
         /// The reason for its failure.
         cause: Reason,
     },
+    /// Shrink: processes there have time to end.
+    Draining(Drain),
     /// Shrink: its daemons leave.
     Leaving,
     /// Shrink: resource managers take the nodes back.
@@ -79,6 +84,7 @@ impl Phase {
             Phase::Launching { .. } => CampaignStep::Launching,
             Phase::WiringUp { .. } => CampaignStep::WiringUp,
             Phase::RollingBack { .. } => CampaignStep::RollingBack,
+            Phase::Draining(_) => CampaignStep::Draining,
             Phase::Leaving => CampaignStep::Leaving,
             Phase::Releasing { .. } => CampaignStep::Releasing,
         }

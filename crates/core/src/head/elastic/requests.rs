@@ -111,7 +111,7 @@ impl Head {
                 (None, Resize { alloc_id: None, req_id, session: None, nodes: Vec::new(), outcome })
             }
             Ok(plan) if plan.nodes.is_empty() => {
-                if let Change::Shrink { returns } = &plan.change {
+                if let Change::Shrink { returns, .. } = &plan.change {
                     self.return_lent(&plan.alloc_id, returns, cx);
                 }
                 (None, self.resize_of(&plan.alloc_id, plan.req_id.as_ref(), &[], ResizeOutcome::Unchanged))

@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, RankSet};
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, Duration, JobId, NodeId, NodeRecord, RankSet};
 use ferrite_wire::{Message, ShrinkRequest, TreeMessage};
 
 use super::phase::{Change, Phase};
 use super::plan::{Plan, Reason};
 use super::requester::Requester;
-use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::head::counters::Counted;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
+use crate::{Effect, HeadTimer};
 
 impl Head {
     /// Plans a shrink request. A refused request changes nothing (spec E27).
@@ -60,7 +60,8 @@ impl Head {
             .retain(|node| self.elastic.campaigns.of_node(*node).is_some() || self.pool.record(*node).daemon.is_some());
         let alloc_id = allocation.map_or_else(|| self.alloc_id_of(&nodes), |from| from.alloc_id);
         let req_id = request.req_id.clone();
-        Ok(Plan { change: Change::Shrink { returns }, alloc_id, req_id, is_requested: true, nodes })
+        let longest = request.grace_s.map(|seconds| Duration::from_secs(seconds.into()));
+        Ok(Plan { change: Change::Shrink { returns, longest }, alloc_id, req_id, is_requested: true, nodes })
     }
 
     /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.
@@ -100,6 +101,7 @@ impl Head {
             // The nodes have left with an earlier campaign, or never came.
             return self.end_campaign(id, cx);
         }
+        cx.cancel_timer(HeadTimer::Campaign(id));
         targets.values().for_each(|node| self.pool.leave(*node));
         self.elastic.campaigns.expect_mut(id).targets = targets;
         self.elastic.campaigns.enter(id, Phase::Leaving, cx);
@@ -137,9 +139,10 @@ impl Head {
     }
 
     /// Offers the nodes of departed daemons to their managers (spec E35).
-    fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
+    pub(super) fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
         let campaign = self.elastic.campaigns.expect(id);
         let leaving = campaign.nodes.clone();
+        cx.cancel_timer(HeadTimer::Campaign(id));
         self.elastic.campaigns.enter(id, Phase::Releasing { offered: BTreeMap::new() }, cx);
         let back = self.plan_give_back(id, &leaving);
         cx.effect(Effect::OfferRelease { campaign: id, nodes: self.pool.names(&leaving), back });

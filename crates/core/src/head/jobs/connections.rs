@@ -62,6 +62,11 @@ impl Jobs {
         self.connections.on_collective(key);
     }
 
+    /// The jobs that are connected with this one.
+    pub(in crate::head) fn connected_with(&self, id: JobId) -> BTreeSet<JobId> {
+        self.connections.with(id)
+    }
+
     /// Connects a job with one that it has spawned by PMI-1, for as long as both run: a program connects them by
     /// itself, and PMI-1 does not tell when it parts them (spec L41).
     pub(super) fn bind(&mut self, parent: JobId, child: JobId) {

@@ -29,6 +29,7 @@ mod stdin;
 mod submissions;
 mod waits;
 mod watchers;
+mod withdrawals;
 
 pub(in crate::head) use self::record::Job;
 pub(in crate::head) use self::registry::Jobs;

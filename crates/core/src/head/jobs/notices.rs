@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal, printable};
-use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
+use ferrite_wire::{ProcEnd, StartError, StartErrorKind, Withdrawal};
 
 use super::record::Job;
 use crate::head::lists::listed;
@@ -138,6 +138,20 @@ pub(super) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> St
         listed(nodes.into_iter()),
         listed(names.iter().map(String::as_str)),
         job.id
+    )
+}
+
+/// Message for the submitter of a job whose processes have time to end before their nodes leave.
+pub(super) fn withdrawal(notice: &Withdrawal) -> String {
+    let names: Vec<String> = notice.ranks.iter().map(ToString::to_string).collect();
+    let (node, leave) = if notice.nodes.len() == 1 { ("Node", "leaves") } else { ("Nodes", "leave") };
+    let (rank, have) = if names.len() == 1 { ("rank", "has") } else { ("ranks", "have") };
+    let (seconds, unit) = (notice.seconds, if notice.seconds == 1 { "second" } else { "seconds" });
+    format!(
+        "{node} {} {leave} the DVM: {rank} {} of job {} {have} {seconds} {unit} to end.",
+        listed(notice.nodes.iter().map(String::as_str)),
+        listed(names.iter().map(String::as_str)),
+        notice.job
     )
 }
 

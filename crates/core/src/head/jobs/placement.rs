@@ -116,7 +116,11 @@ impl Head {
         let map = map.map_err(|text| match pool {
             None => text,
             Some(_) => {
-                format!("{text}\nNodes of other sessions do not count here; `pdvm session list` shows whose they are.")
+                let are_leaving = if self.elastic.is_any_draining() { ", nor those that are to leave" } else { "" };
+                format!(
+                    "{text}\nNodes of other sessions do not count here{are_leaving}; `pdvm session list` shows whose \
+                     they are."
+                )
             }
         })?;
         self.pool.claim(&mut self.jobs.occupancy, &map).map_err(|e| e.to_string())?;

@@ -286,14 +286,16 @@ impl Sessions {
 }
 
 impl Head {
-    /// The pool for jobs of a session, in which forbidden nodes have no daemon. `None` when they may use every node
-    /// (spec S7).
+    /// The pool for jobs of a session, in which forbidden nodes have no daemon: those of others, and those that
+    /// are to leave. `None` when they may use every node (spec S7, E43).
     pub(in crate::head) fn pool_of(&self, session: SessionId) -> Option<Vec<NodeRecord>> {
-        if session == SessionId::DVM && self.sessions.known.values().all(|other| !other.nodes.is_reserved()) {
+        let is_open = session == SessionId::DVM && self.sessions.known.values().all(|other| !other.nodes.is_reserved());
+        if is_open && !self.elastic.is_any_draining() {
             return None;
         }
+        let is_forbidden = |node: NodeId| !self.sessions.may_use(session, node) || self.elastic.is_draining(node);
         let mut pool = self.pool.records().to_vec();
-        pool.iter_mut().filter(|node| !self.sessions.may_use(session, node.id)).for_each(|node| node.daemon = None);
+        pool.iter_mut().filter(|node| is_forbidden(node.id)).for_each(|node| node.daemon = None);
         Some(pool)
     }
 

@@ -1,0 +1,162 @@
+//! Drains: a shrink first tells the jobs that have asked for time (`--grace`), and their processes end by themselves.
+//! The daemons are ordered to leave when the last of these processes is gone, or its time is over (docs/spec/elastic.md).
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, Duration, JobId, NodeId, RankSet, Timestamp};
+use ferrite_wire::{DaemonMessage, Dest, Withdrawal};
+
+use super::phase::{Change, Phase};
+use crate::HeadTimer;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::lists::listed;
+
+/// The time for a daemon to pass the notice on (milliseconds). After that it counts as told: a daemon that hangs for
+/// longer is lost, or its processes have had their time.
+const TELL_MS: u64 = 20_000;
+
+/// The wait of a shrink for processes.
+#[derive(Debug)]
+pub(in crate::head) struct Drain {
+    /// The time of each job that was told.
+    graces: BTreeMap<JobId, Duration>,
+    /// Daemons that have not passed the notice on.
+    untold: RankSet,
+    /// The time at which the last of them had; the graces run from here (spec E44).
+    told: Option<Timestamp>,
+}
+
+impl Drain {
+    /// The end of a job's time; `None` = it has not begun.
+    fn until(&self, job: JobId) -> Option<Timestamp> {
+        Some(self.told? + self.graces[&job])
+    }
+}
+
+impl Head {
+    /// Begins a shrink: tells the jobs that have asked for time, or orders the departure when there are none (spec E43).
+    pub(super) fn begin_departure(&mut self, id: CampaignId, cx: &mut Cx) {
+        let campaign = self.elastic.campaigns.expect(id);
+        let Change::Shrink { longest, .. } = &campaign.change else { panic!("campaign {id} is no shrink") };
+        let shortened = |time: Duration| longest.map_or(time, |longest| longest.min(time));
+        let daemons = self.daemons_of(&campaign.nodes);
+        let told = self.jobs.with_grace_on(&daemons).into_iter().map(|(job, time)| (job, shortened(time)));
+        let graces: BTreeMap<JobId, Duration> = told.filter(|(_, time)| time.0 > 0).collect();
+        if graces.is_empty() || self.dvm.is_ending() {
+            return self.order_departure(id, cx);
+        }
+        let (nodes, alloc_id, req_id) =
+            (self.pool.names(&campaign.nodes), campaign.alloc_id.clone(), campaign.req_id.clone());
+        let mut untold = RankSet::new();
+        for (job, time) in &graces {
+            let seconds = u32::try_from(time.as_micros().div_ceil(1_000_000)).unwrap_or(u32::MAX);
+            let (alloc_id, req_id, nodes) = (alloc_id.clone(), req_id.clone(), nodes.clone());
+            let notice = Withdrawal { job: *job, ranks: Vec::new(), nodes, seconds, alloc_id, req_id };
+            untold.insert_all(&self.announce_withdrawal(notice, &daemons, cx));
+        }
+        cx.multicast(Dest::Many(untold.clone()), DaemonMessage::Withdrawal(id));
+        cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(TELL_MS));
+        self.elastic.campaigns.enter(id, Phase::Draining(Drain { graces, untold, told: None }), cx);
+        self.queue_behind_drains(cx);
+    }
+
+    /// The daemons of nodes that have one.
+    fn daemons_of(&self, nodes: &[NodeId]) -> RankSet {
+        nodes.iter().filter_map(|node| self.pool.record(*node).daemon).collect()
+    }
+
+    /// Handles the word of a daemon that its processes have been told (spec E44).
+    pub(in crate::head) fn on_withdrawal_told(&mut self, daemon: DaemonRank, id: CampaignId, cx: &mut Cx) {
+        // The shrink may have begun meanwhile, because the processes have ended.
+        if let Some(drain) = self.elastic.campaigns.drain_mut(id) {
+            drain.untold.remove(daemon);
+            self.begin_graces(id, cx);
+        }
+    }
+
+    /// Lets the graces run once no daemon is to be waited for, and sets the timer to the end of the next one.
+    fn begin_graces(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(drain) = self.elastic.campaigns.drain_mut(id) else { return };
+        if drain.untold.is_empty() && drain.told.is_none() {
+            drain.told = Some(cx.now);
+        }
+        let ends = drain.graces.keys().filter_map(|job| drain.until(*job));
+        if let Some(next) = ends.filter(|end| *end > cx.now).min() {
+            cx.set_timer(HeadTimer::Campaign(id), next);
+        }
+    }
+
+    /// Handles the timer of a drain: a grace is over, or a daemon has not passed the notice on.
+    pub(super) fn on_drain_timer(&mut self, id: CampaignId, cx: &mut Cx) {
+        if let Some(drain) = self.elastic.campaigns.drain_mut(id) {
+            drain.untold = RankSet::new();
+        }
+        self.begin_graces(id, cx);
+    }
+
+    /// Orders the departure for shrinks whose processes have ended, or have had their time (spec E45).
+    pub(in crate::head) fn end_drains(&mut self, cx: &mut Cx) {
+        if !self.elastic.is_any_draining() {
+            return;
+        }
+        let draining: Vec<CampaignId> = self.elastic.campaigns.draining().map(|(id, _)| id).collect();
+        for id in draining {
+            self.part_with_the_lost(id, cx);
+            if !self.drained_jobs(id, cx.now).is_empty() {
+                continue;
+            }
+            match self.daemons_of(&self.elastic.campaigns.expect(id).nodes).is_empty() {
+                // All were lost meanwhile, and nobody is left to be told.
+                true => self.offer_release(id, cx),
+                false => self.order_departure(id, cx),
+            }
+        }
+        self.run_activated(cx);
+    }
+
+    /// Waits no longer for the word of daemons that are lost.
+    fn part_with_the_lost(&mut self, id: CampaignId, cx: &mut Cx) {
+        let daemons = self.daemons_of(&self.elastic.campaigns.expect(id).nodes);
+        let Some(drain) = self.elastic.campaigns.drain_mut(id) else { return };
+        let lost: Vec<DaemonRank> = drain.untold.iter().filter(|rank| !daemons.contains(*rank)).collect();
+        if !lost.is_empty() {
+            for rank in lost {
+                drain.untold.remove(rank);
+            }
+            self.begin_graces(id, cx);
+        }
+    }
+
+    /// The jobs for which a drain waits: they have processes on its nodes, and time.
+    fn drained_jobs(&self, id: CampaignId, now: Timestamp) -> Vec<JobId> {
+        let campaign = self.elastic.campaigns.expect(id);
+        let Phase::Draining(drain) = &campaign.phase else { return Vec::new() };
+        let daemons = self.daemons_of(&campaign.nodes);
+        let has_time = |job: &JobId| drain.until(*job).is_none_or(|end| end > now);
+        drain.graces.keys().copied().filter(|job| has_time(job) && self.jobs.lives_on(*job, &daemons)).collect()
+    }
+
+    /// The reason why a drain waits, in words.
+    pub(super) fn drain_waits_for(&self, drain: &Drain, nodes: &[NodeId]) -> String {
+        let daemons = self.daemons_of(nodes);
+        let there = drain.graces.keys().filter(|job| self.jobs.lives_on(**job, &daemons));
+        let jobs: Vec<String> = there.map(|job| format!("job {job}")).collect();
+        let names = self.pool.names(nodes);
+        let verb = if names.len() == 1 { "leaves" } else { "leave" };
+        format!(
+            "the processes of {} to end before {} {verb}",
+            listed(jobs.iter().map(String::as_str)),
+            listed(names.iter().map(String::as_str))
+        )
+    }
+}
+
+impl super::campaigns::Campaigns {
+    /// The drain of a shrink that is in that phase.
+    fn drain_mut(&mut self, id: CampaignId) -> Option<&mut Drain> {
+        let campaign = self.open.get_mut(&id)?;
+        debug_assert!(campaign.kind() == CampaignKind::Shrink, "only shrinks drain");
+        if let Phase::Draining(drain) = &mut campaign.phase { Some(drain) } else { None }
+    }
+}

@@ -1,0 +1,178 @@
+//! Shrinks of nodes whose jobs have asked for time (docs/spec/elastic.md, grace).
+
+mod common;
+
+use common::elastic::*;
+use common::{Cluster, proc};
+use ferrite_core::{DaemonTimer, HeadTimer, PmixEffect, Timer};
+use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
+use ferrite_types::*;
+use ferrite_wire::control::{Request, Submission};
+use ferrite_wire::{EventInfo, ResizeOutcome, ResizeRequest, ShrinkRequest, Withdrawal};
+
+/// SIGUSR1.
+const USR1: Signal = Signal(10);
+const GRACE: Timer = Timer::Head(HeadTimer::Campaign(CampaignId(1)));
+
+/// A job on these nodes whose processes have so many seconds.
+fn with_grace(seconds: u64, nodes: &[&str]) -> Submission {
+    let mut submission = on("a.out", nodes);
+    let signal = Some(USR1);
+    submission.spec.options.grace = Some(Grace { time: Duration::from_secs(seconds), signal });
+    submission
+}
+
+/// The notices that processes have heard, with their daemons and addressees.
+fn notices(dvm: &Cluster) -> Vec<(u32, Vec<ProcId>, Withdrawal)> {
+    let heard = dvm.pmix.iter().filter_map(|(daemon, effect)| match effect {
+        PmixEffect::Event { event, to, .. } if event.code == PMIX_ALLOC_TIMEOUT_WARNING => match &event.info {
+            EventInfo::Withdrawal(notice) => Some((daemon.0, to.clone(), (**notice).clone())),
+            other => panic!("{other:?}"),
+        },
+        _ => None,
+    });
+    heard.collect()
+}
+
+fn waits_for(dvm: &mut Cluster, id: u64) -> String {
+    dvm.ask(id, Request::Status);
+    let ferrite_wire::control::Reply::Status(status) = dvm.reply(id) else { panic!("a status") };
+    status.campaigns.iter().map(|campaign| format!("{} {}", campaign.step, campaign.waiting_for)).collect()
+}
+
+#[test]
+fn processes_are_told_and_their_node_leaves_when_the_last_of_them_has_ended() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n1", "n3", "n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    assert!(unanswered(&dvm, 2), "the processes have time");
+    let told = notices(&dvm);
+    assert_eq!(
+        told.iter().map(|(at, to, _)| (*at, to.clone())).collect::<Vec<_>>(),
+        [(1, vec![proc(0)]), (3, vec![proc(1), proc(2)])]
+    );
+    let Withdrawal { job, ranks, nodes, seconds, .. } = &told[0].2;
+    assert_eq!(
+        (*job, ranks.as_slice(), nodes.as_slice(), *seconds),
+        (JobId(1), [Rank(1), Rank(2)].as_slice(), ["n3".to_owned()].as_slice(), 30)
+    );
+    assert_eq!(dvm.signals, [(proc(1), USR1), (proc(2), USR1)]);
+    assert_eq!(dvm.notices, ["Node n3 leaves the DVM: ranks 1, 2 of job 1 have 30 seconds to end."]);
+    assert_eq!(waits_for(&mut dvm, 3), "DRAINING the processes of job 1 to end before n3 leaves");
+    dvm.exit_proc(1, ExitStatus::Exited(0));
+    assert!(unanswered(&dvm, 2));
+    dvm.exit_proc(2, ExitStatus::Exited(0));
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done, "nobody waits out a grace for nothing");
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0, "its processes have ended well");
+    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, GRACE)), "{:?}", dvm.timers);
+}
+
+#[test]
+fn a_job_that_ignores_the_notice_is_ended_after_its_time() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(1, &["n1", "n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.fire(0, GRACE);
+    dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(dvm.code_of(1), LEFT);
+}
+
+#[test]
+fn each_job_has_its_own_time_and_the_node_stays_for_the_longest() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(1, &["n3"]));
+    dvm.submit(2, with_grace(5, &["n3"]));
+    dvm.submit(3, on("a.out", &["n3"]));
+    ask_shrink(&mut dvm, 4, &["n3"]);
+    dvm.fire(0, GRACE);
+    assert!(unanswered(&dvm, 4), "job 2 has time");
+    assert_eq!(dvm.running.len(), 3, "and nobody is ended before");
+    dvm.exit_job(2);
+    dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
+    assert_eq!(*outcome(&dvm, 4), ResizeOutcome::Done);
+    assert_eq!((dvm.code_of(1), dvm.code_of(2), dvm.code_of(3)), (LEFT, 0, LEFT));
+}
+
+#[test]
+fn while_processes_have_time_other_jobs_run_elsewhere_and_none_is_placed_there() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.submit(3, on("b.out", &["n1", "n2"]));
+    assert_eq!(dvm.running.len(), 3, "a drain holds nobody");
+    dvm.submit(4, on("c.out", &["n3"]));
+    assert_eq!(dvm.code_of(4), 1);
+    // A grow of the node waits until it has left, and holds nobody either.
+    ask_grow(&mut dvm, 5, &["n3"]);
+    dvm.submit(6, on("d.out", &["n1"]));
+    assert_eq!(dvm.running.len(), 4);
+    dvm.exit_job(1);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(*outcome(&dvm, 5), ResizeOutcome::Done);
+}
+
+#[test]
+fn a_shrink_may_shorten_the_time_or_give_none() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n3"]));
+    dvm.submit(2, with_grace(30, &["n2"]));
+    let shrink =
+        |node, grace_s| Request::Resize(Box::new(ResizeRequest::Shrink(ShrinkRequest { grace_s, ..shrink(&[node]) })));
+    dvm.ask(3, shrink("n3", Some(1)));
+    assert_eq!(notices(&dvm)[0].2.seconds, 1);
+    dvm.fire(0, GRACE);
+    dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
+    assert_eq!(*outcome(&dvm, 3), ResizeOutcome::Done);
+    dvm.pmix.clear();
+    dvm.ask(4, shrink("n2", Some(0)));
+    assert_eq!(notices(&dvm), [], "nobody is told");
+    dvm.fire(2, Timer::Daemon(DaemonTimer::Grace));
+    assert_eq!(*outcome(&dvm, 4), ResizeOutcome::Done);
+}
+
+#[test]
+fn the_time_runs_from_the_delivery_of_the_notice_and_not_from_the_order() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(1, &["n3"]));
+    let still = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    assert_eq!(waits_for(&mut dvm, 3), "DRAINING the processes of job 1 to end before n3 leaves");
+    dvm.thaw(still);
+    // Twenty seconds are the limit for a daemon that hangs. Then the grace begins.
+    dvm.fire(0, GRACE);
+    assert!(unanswered(&dvm, 2));
+    dvm.fire(0, GRACE);
+    dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+}
+
+#[test]
+fn a_daemon_that_is_lost_ends_the_wait_for_its_processes() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.crash(3);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(dvm.code_of(1), 1, "the loss is a failure");
+}
+
+#[test]
+fn the_end_of_the_dvm_waits_for_no_grace() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.ask(3, Request::Terminate);
+    assert!(!unanswered(&dvm, 2));
+}
+
+#[test]
+fn a_node_that_is_lost_while_it_drains_is_offered_back() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n2", "n3"]));
+    ask_shrink(&mut dvm, 2, &["n2", "n3"]);
+    dvm.crash(3);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done, "the loss has ended the job, and so its time");
+    assert_eq!(dvm.offered, ["n2", "n3"]);
+}

@@ -1,0 +1,141 @@
+//! Guarantee: processes whose job has asked for a grace are told before their node leaves, have the time that the notice
+//! promises, and no node waits out a grace for nothing (spec E43 to E45).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, PmixEffect, Transition};
+use ferrite_types::{CampaignId, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet};
+use ferrite_wire::{DaemonMessage, EventInfo, FrameKind, HeadMessage, Message, TreeMessage};
+
+use super::changes::Changes;
+use super::{Invariant, Observation, require};
+use crate::queue::Time;
+
+/// The way of a notice to a process and of the answer to the head, at most, when nothing is broken.
+const TRIP: Time = 3_000_000;
+
+#[derive(Default)]
+pub(super) struct Graces {
+    /// Jobs that have asked for time.
+    asked: BTreeSet<JobId>,
+    /// Living processes of these jobs, with their daemons.
+    living: BTreeMap<ProcId, DaemonRank>,
+    /// The daemons of these jobs' processes.
+    maps: BTreeMap<JobId, JobMap>,
+    /// Processes whose daemons have had the notice, and until when they have time.
+    told: BTreeMap<ProcId, Time>,
+    /// The last time at which the head heard that a told process has ended.
+    heard: Time,
+    /// Jobs that are being ended.
+    dying: BTreeSet<JobId>,
+    /// Shrinks that drain.
+    draining: BTreeSet<CampaignId>,
+    changes: Changes,
+    /// Orders that were seen.
+    orders: BTreeSet<u64>,
+    /// True once a fault has struck: notices and answers may be late, and daemons gone.
+    is_struck: bool,
+    ending: bool,
+}
+
+impl Graces {
+    /// Judges an order to leave at the moment at which the head sends it.
+    fn leaves(&self, targets: &RankSet, at: Time, drained: bool) -> Result<(), String> {
+        let there =
+            self.living.iter().filter(|(proc, rank)| targets.contains(**rank) && !self.dying.contains(&proc.job));
+        let there: Vec<(ProcId, DaemonRank)> = there.map(|(proc, rank)| (*proc, *rank)).collect();
+        let mut latest = None;
+        for (proc, rank) in &there {
+            let Some(until) = self.told.get(proc) else {
+                return require(self.is_struck, || {
+                    format!("daemon {rank} is to leave, and process {proc} was not told")
+                });
+            };
+            require(*until <= at, || {
+                format!("daemon {rank} is to leave, and process {proc} has time until {until} us")
+            })?;
+            latest = latest.max(Some(*until));
+        }
+        let in_time = latest.is_none_or(|until| at <= until + TRIP);
+        require(in_time || self.is_struck, || format!("{targets} are to leave at {at} us, after every grace is over"))?;
+        let for_nothing = drained && there.is_empty() && self.heard + TRIP < at;
+        require(!for_nothing || self.is_struck, || {
+            format!("{targets} are to leave, and their last process has long ended")
+        })
+    }
+}
+
+impl Invariant for Graces {
+    fn name(&self) -> &'static str {
+        "processes are told and have their time before their node leaves"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
+        match what {
+            Observation::Fault { .. } | Observation::Cut { .. } => self.is_struck = true,
+            Observation::ProcBorn { rank, proc } if self.asked.contains(&proc.job) => {
+                self.living.insert(*proc, *rank);
+            }
+            Observation::ProcEnded { proc, .. } => {
+                self.living.remove(proc);
+            }
+            Observation::Gone { rank, .. } => self.living.retain(|_, daemon| daemon != rank),
+            Observation::Input { rank: DaemonRank::HEAD, at, message: Some(Message::Head(message)), .. } => {
+                if let HeadMessage::ProcsEnded { job, .. } = message
+                    && self.asked.contains(job)
+                {
+                    self.heard = *at;
+                }
+            }
+            Observation::Effect { rank, at, effect, message } => return self.sees(*rank, *at, effect, *message),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Graces {
+    fn sees(&mut self, rank: DaemonRank, at: Time, effect: &Effect, message: Option<&Message>) -> Result<(), String> {
+        match effect {
+            Effect::Pmix(PmixEffect::Register(registration)) => {
+                if registration.order.spec.options.grace.is_some() {
+                    self.asked.insert(registration.order.job);
+                    self.maps.insert(registration.order.job, registration.order.map.clone());
+                }
+            }
+            Effect::Pmix(PmixEffect::Event { event, .. }) => {
+                if let EventInfo::Withdrawal(notice) = &event.info {
+                    let until = at + Time::from(notice.seconds) * 1_000_000;
+                    let is_here =
+                        |own: &Rank| self.maps.get(&notice.job).and_then(|map| map.daemon_of(*own)) == Some(rank);
+                    for own in notice.ranks.iter().copied().filter(is_here) {
+                        self.told.insert(ProcId { job: notice.job, rank: own }, until);
+                    }
+                    self.heard = self.heard.max(at);
+                }
+            }
+            Effect::Trace(Transition::Job { job: JobId::DAEMONS, to, .. }) => self.ending |= *to > JobState::VmReady,
+            Effect::Trace(Transition::Job { job, to, .. }) if *to > JobState::Error => drop(self.dying.insert(*job)),
+            Effect::Trace(Transition::Campaign { campaign, step, .. }) => {
+                if *step == CampaignStep::Draining {
+                    self.draining.insert(*campaign);
+                }
+            }
+            Effect::Transmit { frame, .. } => match (message, &frame.kind) {
+                (Some(Message::Daemon(DaemonMessage::Kill(job))), _) => drop(self.dying.insert(*job)),
+                (Some(Message::Daemon(DaemonMessage::Exit)), _) => self.ending = true,
+                (Some(Message::Tree(TreeMessage::Shrink { targets })), FrameKind::Xcast { seq, .. })
+                    if rank == DaemonRank::HEAD && self.orders.insert(*seq) && !self.ending =>
+                {
+                    let campaign = self.changes.orders.get(seq).copied().flatten();
+                    let drained = campaign.is_some_and(|id| self.draining.contains(&id));
+                    return self.leaves(targets, at, drained);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}
