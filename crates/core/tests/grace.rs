@@ -40,6 +40,7 @@ fn waits_for(dvm: &mut Cluster, id: u64) -> String {
     status.campaigns.iter().map(|campaign| format!("{} {}", campaign.step, campaign.waiting_for)).collect()
 }
 
+/// Processes are told, and no other gets their place (spec E43).
 #[test]
 fn processes_are_told_and_their_node_leaves_when_the_last_of_them_has_ended() {
     let mut dvm = dvm(4);
@@ -68,6 +69,7 @@ fn processes_are_told_and_their_node_leaves_when_the_last_of_them_has_ended() {
     assert!(!dvm.timers.contains(&(DaemonRank::HEAD, GRACE)), "{:?}", dvm.timers);
 }
 
+/// The node leaves when the processes have ended, or had their time (spec E45).
 #[test]
 fn a_job_that_ignores_the_notice_is_ended_after_its_time() {
     let mut dvm = dvm(4);
@@ -79,6 +81,7 @@ fn a_job_that_ignores_the_notice_is_ended_after_its_time() {
     assert_eq!(dvm.code_of(1), LEFT);
 }
 
+/// The node leaves when the processes have ended, or had their time (spec E45).
 #[test]
 fn each_job_has_its_own_time_and_the_node_stays_for_the_longest() {
     let mut dvm = dvm(4);
@@ -95,6 +98,7 @@ fn each_job_has_its_own_time_and_the_node_stays_for_the_longest() {
     assert_eq!((dvm.code_of(1), dvm.code_of(2), dvm.code_of(3)), (LEFT, 0, LEFT));
 }
 
+/// Processes are told, and no other gets their place (spec E43).
 #[test]
 fn while_processes_have_time_other_jobs_run_elsewhere_and_none_is_placed_there() {
     let mut dvm = dvm(4);
@@ -113,6 +117,7 @@ fn while_processes_have_time_other_jobs_run_elsewhere_and_none_is_placed_there()
     assert_eq!(*outcome(&dvm, 5), ResizeOutcome::Done);
 }
 
+/// The time runs from the notice, and a shrink may shorten it (spec E44).
 #[test]
 fn a_shrink_may_shorten_the_time_or_give_none() {
     let mut dvm = dvm(4);
@@ -132,6 +137,7 @@ fn a_shrink_may_shorten_the_time_or_give_none() {
     assert_eq!(*outcome(&dvm, 4), ResizeOutcome::Done);
 }
 
+/// The time runs from the notice, and a shrink may shorten it (spec E44).
 #[test]
 fn the_time_runs_from_the_delivery_of_the_notice_and_not_from_the_order() {
     let mut dvm = dvm(4);

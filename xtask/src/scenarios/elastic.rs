@@ -450,6 +450,7 @@ fn lines_of(c: &Context, file: &Path, count: usize) -> Result<Vec<String>> {
     Ok(lines)
 }
 
+/// The node leaves when its processes have ended (spec E45).
 fn elastic_processes_are_told_before_their_node_leaves_and_end_by_themselves(c: &Context) -> Result<()> {
     in_dvm(c, 4, &[], || {
         let heard = c.file("heard", "")?;

@@ -98,11 +98,9 @@ impl Invariant for Graces {
 impl Graces {
     fn sees(&mut self, rank: DaemonRank, at: Time, effect: &Effect, message: Option<&Message>) -> Result<(), String> {
         match effect {
-            Effect::Pmix(PmixEffect::Register(registration)) => {
-                if registration.order.spec.options.grace.is_some() {
-                    self.asked.insert(registration.order.job);
-                    self.maps.insert(registration.order.job, registration.order.map.clone());
-                }
+            Effect::Pmix(PmixEffect::Register(registration)) if registration.order.spec.options.grace.is_some() => {
+                self.asked.insert(registration.order.job);
+                self.maps.insert(registration.order.job, registration.order.map.clone());
             }
             Effect::Pmix(PmixEffect::Event { event, .. }) => {
                 if let EventInfo::Withdrawal(notice) = &event.info {
@@ -117,10 +115,8 @@ impl Graces {
             }
             Effect::Trace(Transition::Job { job: JobId::DAEMONS, to, .. }) => self.ending |= *to > JobState::VmReady,
             Effect::Trace(Transition::Job { job, to, .. }) if *to > JobState::Error => drop(self.dying.insert(*job)),
-            Effect::Trace(Transition::Campaign { campaign, step, .. }) => {
-                if *step == CampaignStep::Draining {
-                    self.draining.insert(*campaign);
-                }
+            Effect::Trace(Transition::Campaign { campaign, step: CampaignStep::Draining, .. }) => {
+                self.draining.insert(*campaign);
             }
             Effect::Transmit { frame, .. } => match (message, &frame.kind) {
                 (Some(Message::Daemon(DaemonMessage::Kill(job))), _) => drop(self.dying.insert(*job)),

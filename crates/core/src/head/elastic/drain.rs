@@ -75,7 +75,7 @@ impl Head {
         }
     }
 
-    /// Lets the graces run once no daemon is to be waited for, and sets the timer to the end of the next one.
+    /// Lets the graces run once no daemon is to be waited for, and sets the timer to the end of the next one (spec E44).
     fn begin_graces(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(drain) = self.elastic.campaigns.drain_mut(id) else { return };
         if drain.untold.is_empty() && drain.told.is_none() {
