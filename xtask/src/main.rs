@@ -54,7 +54,8 @@ cargo xtask COMMAND
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
   bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
-              repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check)
+              repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
+              plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)
   pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
   dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
               roots of Debian, runs jobs, removes them

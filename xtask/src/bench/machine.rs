@@ -1,6 +1,9 @@
 //! The facts about the machine that a reader of a table needs.
 
 use std::fs;
+use std::process::Command;
+
+use crate::workspace::root;
 
 /// Machine, load and number of runs as lines of Markdown.
 pub(super) fn describe(runs: usize) -> String {
@@ -26,8 +29,19 @@ pub(super) fn hardware_and_load() -> String {
         first("/proc/meminfo").split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) >> 20;
     let load = first("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ");
     format!(
-        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}.",
+        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}. Commit: {}.",
         first("/proc/sys/kernel/osrelease"),
         first("/etc/debian_version"),
+        commit().unwrap_or_else(|| "unknown".into()),
     )
+}
+
+/// The commit that is measured, with `+` behind it when files of the checkout differ from it.
+fn commit() -> Option<String> {
+    let git = |words: &[&str]| {
+        let output = Command::new("git").current_dir(root()).args(words).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { "+" };
+    Some(git(&["rev-parse", "--short=7", "HEAD"])? + changed)
 }

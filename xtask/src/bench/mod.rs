@@ -9,6 +9,7 @@ pub(crate) mod launch;
 mod machine;
 mod map;
 mod peer;
+mod plot;
 mod repair;
 mod report;
 mod sample;
@@ -26,6 +27,7 @@ cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
+cargo xtask bench plot [--check]
 cargo xtask bench repair [--runs N] [--write]
 cargo xtask bench slurm [--runs N] [--write] [--no-build]";
 
@@ -37,6 +39,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("dvm") => dvm::main(args),
         Some("elastic") => elastic::main(args),
         Some("map") => map::main(args),
+        Some("plot") => plot::main(args),
         Some("repair") => repair::main(args),
         Some("slurm") => slurm::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),

@@ -1,4 +1,4 @@
-//! Puts the tables into `docs/benchmarks.md`, each benchmark between marks of its own.
+//! Puts the tables into `docs/benchmarks.md`, each benchmark between marks of its own, and has the pictures follow.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use super::plot;
 use crate::width;
 use crate::workspace::root;
 
@@ -29,10 +30,11 @@ pub(super) fn write(name: &str, text: &str) -> Result<()> {
     let new = replaced(&old, name, text).with_context(|| format!("{} has no marks for '{name}'", path.display()))?;
     fs::write(&path, new)?;
     println!("written to {}", path.display());
-    Ok(())
+    plot::write()
 }
 
-fn replaced(old: &str, name: &str, text: &str) -> Option<String> {
+/// The page with another section `name`; `None` without its marks.
+pub(super) fn replaced(old: &str, name: &str, text: &str) -> Option<String> {
     let (start, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     let (before, rest) = old.split_once(&start)?;
     let (_, after) = rest.split_once(&end)?;
