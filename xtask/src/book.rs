@@ -18,10 +18,11 @@ use crate::runner::{self, announce, step};
 use crate::workspace::{root, target, which};
 
 /// The pages of `docs` that belong to the book.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 8] = [
     ("mpirun.md", "Options of Open MPI's mpirun"),
     ("refused-options.md", "Refused options"),
     ("pdvm-json.md", "The JSON of pdvm"),
+    ("service.md", "The service: JSON lines"),
     ("resource-managers.md", "Resource managers"),
     ("debugging.md", "Debugging"),
     ("benchmarks.md", "Benchmarks"),

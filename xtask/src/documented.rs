@@ -2,6 +2,9 @@
 //!
 //! The blocks marked `sh` of a page are one script, which stops at the first command that fails. What cannot be run
 //! anywhere (an installation, a site's nodes) is in blocks marked `console`; they are counted in the output.
+//!
+//! A table below `<!-- each row: prterun {} true -->` belongs to the script as well: each row is a command, in which
+//! the code of the second cell takes the place of `{}`. So a table of options cannot promise what the programs refuse.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,13 +19,13 @@ use crate::checkout;
 use crate::programs::{Mpi, mpi_program};
 use crate::runner;
 use crate::setup::{self, Need};
-use crate::workspace::bin_dir;
+use crate::workspace::{bin_dir, root};
 
 /// Longest time for the commands of one page.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Prepares what the pages take for granted: `./my_mpi_program`, and no DVM of the user. A DVM that a page leaves
-/// running ends with the script.
+/// Prepares what the pages take for granted: `./my_mpi_program`, the Python package, and no DVM of the user. A DVM that
+/// a page leaves running ends with the script.
 const BEFORE: &str = r#"set -eu
 trap 'pterm > /dev/null 2>&1 || true' EXIT
 cp "$MPI_PROGRAM" my_mpi_program
@@ -51,10 +54,11 @@ pub(crate) fn run() -> Result<usize> {
         command.arg("-c").arg(format!("{BEFORE}{}", page.script)).current_dir(dir.path()).env("MPI_PROGRAM", &hello);
         let path_of_shell = env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path_of_shell}", bin_dir().display())).env("TMPDIR", dir.path());
+        command.env("PYTHONPATH", root().join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
         // The pages are for users; tests often run as root.
         command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         let outcome = runner::run(&mut command, LIMIT)?;
-        println!("{path}: {} blocks run, {} only shown", page.run, page.shown);
+        println!("{path}: {} blocks and {} rows run, {} only shown", page.run, page.rows, page.shown);
         if !outcome.is_success() {
             let shown = outcome.tail();
             failures.push(format!("{path}: a command failed ({:?})\n    {shown}", outcome.code()));
@@ -72,31 +76,50 @@ fn is_of_book(path: &str) -> bool {
 #[derive(Debug, Default, PartialEq)]
 struct Blocks {
     script: String,
-    /// Blocks in the script, and those that are not run.
+    /// Blocks in the script, rows of tables there, and blocks that are not run.
     run: usize,
+    rows: usize,
     shown: usize,
 }
 
-/// Collects the blocks of a page. Each command of the script is named, with its line, when it fails.
+/// Collects the blocks of a page, and the rows of its tables that are commands. The last of them that the script names
+/// is the one that has failed.
 fn blocks(page: &str) -> Blocks {
     let mut blocks = Blocks::default();
     let mut is_inside = false;
-    for (number, line) in page.lines().enumerate() {
+    let mut row_command = None;
+    for (number, line) in page.lines().enumerate().map(|(index, line)| (index + 1, line)) {
         match line.strip_prefix("```") {
             Some("sh") => {
                 is_inside = true;
                 blocks.run += 1;
-                let _ = writeln!(blocks.script, "echo 'block of line {}' >&2", number + 1);
+                let _ = writeln!(blocks.script, "echo 'block of line {number}' >&2");
             }
             Some("console") => blocks.shown += 1,
             Some(_) => is_inside = false,
             None if is_inside => {
                 let _ = writeln!(blocks.script, "{line}");
             }
-            None => {}
+            None if line.starts_with("<!-- each row: ") => {
+                row_command = line.trim_start_matches("<!-- each row: ").strip_suffix(" -->");
+            }
+            None if line.starts_with('|') => {
+                for words in row_command.into_iter().flat_map(|command| row(line, command)) {
+                    blocks.rows += 1;
+                    let _ = writeln!(blocks.script, "echo 'row of line {number}' >&2\n{words}");
+                }
+            }
+            None if line.is_empty() => {}
+            None => row_command = None,
         }
     }
     blocks
+}
+
+/// The commands of a row: one for each piece of code in its second cell.
+fn row(line: &str, command: &str) -> Vec<String> {
+    let cell = line.split(" | ").nth(1).unwrap_or_default();
+    cell.split('`').skip(1).step_by(2).map(|code| command.replace("{}", &code.replace("\\|", "|"))).collect()
 }
 
 #[cfg(test)]
@@ -113,8 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_a_marked_table_are_commands_and_those_of_others_are_not() {
+        let page = "<!-- each row: run {} x -->\n\n| old | new |\n|---|---|\n| `-a` | `-b`, `-c \\| d` |\n\
+                    | `-e` | nothing to do |\ntext\n| `-f` | `-g` |\n";
+        let found = blocks(page);
+        assert_eq!(found.script, "echo 'row of line 5' >&2\nrun -b x\necho 'row of line 5' >&2\nrun -c | d x\n");
+        assert_eq!((found.run, found.rows, found.shown), (0, 2, 0));
+    }
+
+    #[test]
     fn the_readme_shows_commands_and_has_at_most_150_lines() {
-        let readme = std::fs::read_to_string(crate::workspace::root().join("README.md")).unwrap();
+        let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
         assert!(blocks(&readme).run >= 3 && readme.lines().count() <= 150, "{} lines", readme.lines().count());
     }
 }

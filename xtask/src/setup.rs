@@ -31,7 +31,7 @@ pub(crate) enum Need {
 }
 
 /// Package, the program by which it is recognised on another distribution, and who needs it.
-const PACKAGES: [(&str, &str, Need); 21] = [
+const PACKAGES: [(&str, &str, Need); 22] = [
     ("gcc", "gcc", Need::Build),
     ("libc6-dev", "", Need::Build),
     ("pkg-config", "pkg-config", Need::Build),
@@ -44,6 +44,7 @@ const PACKAGES: [(&str, &str, Need); 21] = [
     ("util-linux", "nsenter", Need::Nodes),
     ("openmpi-bin", "mpicc.openmpi", Need::Nodes),
     ("libopenmpi-dev", "", Need::Nodes),
+    ("python3", "python3", Need::Nodes),
     ("mpich", "mpicc.mpich", Need::Mpis),
     ("libmpich-dev", "", Need::Mpis),
     ("python3-venv", "", Need::Mpis),
