@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod book;
+mod cast;
 mod checkout;
 mod demo;
 mod dist;
@@ -41,7 +42,7 @@ use args::Args;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  demo        run one real MPI job on four virtual nodes, from nothing
+  demo        run one real MPI job on four virtual nodes, from nothing (--record: makes the picture of README)
   test        all tests (--quick: less of what takes long)
   verify      what CI runs: formatting, purity, specification, lints, supply, documentation, fuzz targets, tests
   fix         formatting and those lints that can be mended by a machine
