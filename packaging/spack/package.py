@@ -7,6 +7,7 @@ from spack.package import *
 class Ferrite(Package):
     """Elastic run-time environment for parallel programs: a PMIx run-time with the options of PRRTE."""
 
+    # Ferrite has no site yet. Whoever publishes this recipe names one here, and a maintainer below.
     homepage = "https://example.invalid/ferrite"
     has_code = False  # the source is the directory of the variant `source`
 

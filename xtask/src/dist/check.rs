@@ -28,6 +28,7 @@ pub(super) fn all(release: &Release, packages: &Packages) -> Result<()> {
     fs::create_dir_all(&inputs)?;
     fs::copy(&packages.archive, inputs.join("archive.tar.gz"))?;
     fs::copy(&packages.deb, inputs.join("package.deb"))?;
+    fs::copy(&packages.rpm, inputs.join("package.rpm"))?;
     // The program is compiled here, so it runs on this machine's kind of processor only.
     let has_mpi = release.processor == Processor::X86_64;
     if has_mpi {

@@ -1,5 +1,6 @@
 # Runs in a fresh root without Rust: installs each package, runs jobs, removes it, and compares the files of the root
-# with those before. /inputs has the packages and an MPI program. $MPI: whether Open MPI is to be installed.
+# with those before. /inputs has the packages and an MPI program. $MPI: whether Open MPI is to be installed, and with
+# it rpm, which the .rpm needs.
 set -eu
 
 say() { echo "dist: $1"; }
@@ -11,7 +12,7 @@ fail() {
 # Log files and the caches of the package manager change with each package.
 files() {
     find / -xdev \( -path /inputs -o -path /var/log -o -path /var/cache -o -path /var/lib/dpkg -o -path /tmp \
-        -o -path /run -o -path /root \) -prune -o -print | LC_ALL=C sort
+        -o -path /run -o -path /root -o -path /var/lib/rpm -o -path /usr/lib/sysimage \) -prune -o -print | LC_ALL=C sort
 }
 
 # A job of two processes, one on two nodes, an MPI job, and the helper's word on libpmix; $1: a directory of commands.
@@ -40,7 +41,7 @@ nothing_left() {
 printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d
 [ "$MPI" = no ] || {
     say "Open MPI and libpmix, by apt-get"
-    { apt-get update -q && apt-get install -y -q --no-install-recommends openmpi-bin openssh-client diffutils; } \
+    { apt-get update -q && apt-get install -y -q --no-install-recommends openmpi-bin openssh-client diffutils rpm; } \
         > /tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log; fail "apt-get"; }
 }
 command -v cargo rustc && fail "this root has Rust" || true
@@ -60,19 +61,32 @@ rm -r /opt/view
 /opt/ferrite/share/ferrite/install.sh --uninstall
 nothing_left /root/before
 
+# A package that is installed by the first and removed by the second of these commands.
+package() {
+    files > /root/before
+    own=$(readlink -f /usr/bin/prterun || true)
+    $1
+    # Debian 13 has a prterun of its own, which stays.
+    if grep -qx /usr/bin/prterun /root/before; then
+        [ "$(readlink -f /usr/bin/prterun)" = "$own" ] || fail "the prterun of another package was replaced"
+        jobs /usr/lib/ferrite-dvm/bin
+    else
+        [ "$(readlink -f /usr/bin/prterun)" = /usr/lib/ferrite-dvm/bin/ferrite ] || fail "prterun is not ours"
+        jobs /usr/bin
+    fi
+    $2
+    update-alternatives --query prterun > /dev/null 2>&1 && fail "an alternative is left" || true
+    nothing_left /root/before
+}
+
 say "the .deb"
-files > /root/before
-own=$(readlink -f /usr/bin/prterun || true)
-dpkg -i /inputs/package.deb
-# Debian 13 has a prterun of its own, which stays.
-if grep -qx /usr/bin/prterun /root/before; then
-    [ "$(readlink -f /usr/bin/prterun)" = "$own" ] || fail "the prterun of another package was replaced"
-    jobs /usr/lib/ferrite-dvm/bin
+package "dpkg -i /inputs/package.deb" "dpkg -P ferrite-dvm"
+
+# Debian's rpm knows no package of this root, so nothing can fulfil what the .rpm requires.
+if command -v rpm > /dev/null; then
+    say "the .rpm"
+    package "rpm --force-debian --nodeps -i /inputs/package.rpm" "rpm --force-debian -e ferrite-dvm"
 else
-    [ "$(readlink -f /usr/bin/prterun)" = /usr/lib/ferrite-dvm/bin/ferrite ] || fail "prterun is not ours"
-    jobs /usr/bin
+    say "the .rpm: skipped, because rpm is not in this root"
 fi
-dpkg -P ferrite-dvm
-update-alternatives --query prterun > /dev/null 2>&1 && fail "an alternative is left" || true
-nothing_left /root/before
 say "installed, tried and removed"

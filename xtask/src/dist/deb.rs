@@ -40,10 +40,10 @@ fn pack(release: &Release, stage: &Stage, to: &Path) -> Result<()> {
 }
 
 fn control(release: &Release, files: &[Entry]) -> String {
-    let (version, processor) = (&release.version, release.processor.in_debian());
+    let (version, processor, maintainer) = (&release.version, release.processor.in_debian(), &release.maintainer);
     let size_kib = size(files).div_ceil(1024);
     format!(
-        "Package: ferrite-dvm\nVersion: {version}-1\nArchitecture: {processor}\nMaintainer: {MAINTAINER}\n\
+        "Package: ferrite-dvm\nVersion: {version}-1\nArchitecture: {processor}\nMaintainer: {maintainer}\n\
          Installed-Size: {size_kib}\nDepends: libc6 (>= 2.28)\nRecommends: libpmix2 | libpmix2t64, openssh-client\n\
          Section: net\nPriority: optional\n\
          Description: elastic run-time environment for parallel programs\n \
@@ -53,15 +53,12 @@ fn control(release: &Release, files: &[Entry]) -> String {
     )
 }
 
-/// Who answers for the packages.
-const MAINTAINER: &str = "Ferrite developers <ferrite@users.noreply.github.com>";
-
 fn changelog(release: &Release) -> String {
     let date = stage::date(release.time_s);
-    let version = &release.version;
+    let (version, maintainer) = (&release.version, &release.maintainer);
     format!(
         "ferrite-dvm ({version}-1) unstable; urgency=medium\n\n  * Release {version}; CHANGELOG.md says what it brings.\n\n \
-         -- {MAINTAINER}  {date}\n"
+         -- {maintainer}  {date}\n"
     )
 }
 

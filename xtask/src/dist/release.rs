@@ -1,6 +1,7 @@
 //! What is released: version, commit, time. All of it comes from the checkout, so that packages have the same bytes
 //! whoever makes them and when.
 
+use std::env;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -16,6 +17,8 @@ pub(super) struct Release {
     /// The time of the commit (seconds since 1970), which all packed files get.
     pub(super) time_s: u64,
     pub(super) processor: Processor,
+    /// Who answers for the packages: `NAME <ADDRESS>`.
+    pub(super) maintainer: String,
 }
 
 impl Release {
@@ -26,12 +29,21 @@ impl Release {
             commit: format!("{}{changed}", git(&["rev-parse", "--short=12", "HEAD"])?),
             time_s: git(&["log", "-1", "--format=%ct"])?.parse().context("the time of the commit")?,
             processor,
+            maintainer: maintainer(|name| env::var(name).ok(), git(&["log", "-1", "--format=%an <%ae>"])?),
         })
     }
 
     /// The name of the archive and of the directory in it.
     pub(super) fn name(&self) -> String {
         format!("ferrite-{}-{}-linux", self.version, self.processor.name())
+    }
+}
+
+/// Debian's own variables say who answers for a package; without both it is the author of the commit.
+fn maintainer(variable: impl Fn(&str) -> Option<String>, author: String) -> String {
+    match (variable("DEBFULLNAME"), variable("DEBEMAIL")) {
+        (Some(name), Some(address)) => format!("{name} <{address}>"),
+        _ => author,
     }
 }
 
@@ -81,9 +93,17 @@ mod tests {
     }
 
     #[test]
+    fn the_maintainer_is_who_debians_variables_name_or_the_author_of_the_commit() {
+        let both = |name: &str| Some(if name == "DEBEMAIL" { "a@b.org" } else { "A B" }.to_owned());
+        assert_eq!(maintainer(both, "C <c@d.org>".into()), "A B <a@b.org>");
+        let one = |name: &str| (name == "DEBEMAIL").then(|| "a@b.org".to_owned());
+        assert_eq!(maintainer(one, "C <c@d.org>".into()), "C <c@d.org>");
+    }
+
+    #[test]
     fn the_archive_and_its_directory_have_a_name_with_version_and_processor() {
-        let release =
-            Release { version: "1.2.3".into(), commit: String::new(), time_s: 0, processor: Processor::Aarch64 };
+        let (version, processor) = ("1.2.3".into(), Processor::Aarch64);
+        let release = Release { version, commit: String::new(), time_s: 0, processor, maintainer: String::new() };
         assert_eq!(release.name(), "ferrite-1.2.3-aarch64-linux");
     }
 }
