@@ -15,6 +15,7 @@ use anyhow::{Context, Result};
 use crate::args::Args;
 use crate::checkout;
 use crate::runner::{self, announce, step};
+use crate::sequence;
 use crate::workspace::{root, target, which};
 
 /// The pages of `docs` that belong to the book.
@@ -61,6 +62,10 @@ fn lay(source: &Path) -> Result<()> {
     let mut summary = String::new();
     for file in listed(&docs.join("book/src"))? {
         let text = moved(&fs::read_to_string(docs.join("book/src").join(&file))?);
+        let text = with_pictures(&text, file.trim_end_matches(".md"), |name, svg| {
+            Ok(fs::write(pages.join("images").join(name), svg)?)
+        })
+        .with_context(|| format!("docs/book/src/{file}"))?;
         if file == "SUMMARY.md" { summary = text } else { fs::write(pages.join(&file), text)? }
     }
     for image in listed(&docs.join("images"))? {
@@ -79,6 +84,25 @@ fn lay(source: &Path) -> Result<()> {
     }
     fs::write(pages.join("SUMMARY.md"), summary)?;
     Ok(())
+}
+
+/// Replaces the sequence diagrams of a chapter by links to pictures, which it passes on with their names.
+fn with_pictures(text: &str, chapter: &str, mut write: impl FnMut(&str, String) -> Result<()>) -> Result<String> {
+    let (mut out, mut rest, mut count) = (String::new(), text, 0);
+    while let Some((before, block)) = rest.split_once("```mermaid\n") {
+        let (block, after) = block.split_once("```").context("a block of Mermaid has no end")?;
+        out += before;
+        if sequence::is_one(block) {
+            count += 1;
+            let name = format!("{chapter}-{count}.svg");
+            write(&name, sequence::drawn(block)?)?;
+            out += &format!("![Sequence {count} of this page](images/{name})");
+        } else {
+            out += &format!("```mermaid\n{block}```");
+        }
+        rest = after;
+    }
+    Ok(out + rest)
 }
 
 /// A man page as text in a block of Markdown; `None` without mandoc, which writes no Markdown of such pages itself.
@@ -201,6 +225,29 @@ mod tests {
     #[test]
     fn each_link_of_this_repository_leads_to_a_file() {
         check_links().unwrap();
+    }
+
+    #[test]
+    fn sequence_diagrams_of_chapters_become_pictures() {
+        let chapter = "a\n```mermaid\nsequenceDiagram\n  participant A\n  Note over A: x\n```\nb\n";
+        let mut names = Vec::new();
+        let laid = with_pictures(chapter, "c", |name, svg| {
+            names.push(name.to_owned());
+            assert!(svg.contains("</svg>"));
+            Ok(())
+        });
+        assert_eq!(
+            (laid.unwrap().as_str(), names),
+            ("a\n![Sequence 1 of this page](images/c-1.svg)\nb\n", vec!["c-1.svg".into()])
+        );
+    }
+
+    #[test]
+    fn the_diagrams_of_this_book_can_be_drawn() {
+        let pages = checkout::texts(|path| path.starts_with("docs/book/src/")).unwrap();
+        for (path, text) in pages {
+            with_pictures(&text, "x", |_, _| Ok(())).unwrap_or_else(|error| panic!("{path}: {error:#}"));
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod programs;
 mod purity;
 mod runner;
 mod scenarios;
+mod sequence;
 mod setup;
 mod sim;
 mod soak;
