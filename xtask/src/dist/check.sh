@@ -85,7 +85,10 @@ package "dpkg -i /inputs/package.deb" "dpkg -P ferrite-dvm"
 # Debian's rpm knows no package of this root, so nothing can fulfil what the .rpm requires.
 if command -v rpm > /dev/null; then
     say "the .rpm"
-    package "rpm --force-debian --nodeps -i /inputs/package.rpm" "rpm --force-debian -e ferrite-dvm"
+    # Debian 12's rpm wants to be told that this is meant; that of Debian 13 does not know the option.
+    rpm=rpm
+    rpm --force-debian --version > /dev/null 2>&1 && rpm="rpm --force-debian"
+    package "$rpm --nodeps -i /inputs/package.rpm" "$rpm -e ferrite-dvm"
 else
     say "the .rpm: skipped, because rpm is not in this root"
 fi
