@@ -1,5 +1,5 @@
-//! Guarantee: processes whose job has asked for a grace are told before their node leaves, have the time that the notice
-//! promises, and no node waits out a grace for nothing (spec E43 to E45).
+//! Guarantee: processes whose job has asked for a grace are told before their node leaves, have the time that the
+//! notice promises, and no node waits out a grace for nothing (spec E43 to E45).
 
 use std::collections::{BTreeMap, BTreeSet};
 

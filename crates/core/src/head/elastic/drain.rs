@@ -1,5 +1,6 @@
 //! Drains: a shrink first tells the jobs that have asked for time (`--grace`), and their processes end by themselves.
-//! The daemons are ordered to leave when the last of these processes is gone, or its time is over (docs/spec/elastic.md).
+//! The daemons are ordered to leave when the last of these processes is gone, or its time is over
+//! (docs/spec/elastic.md).
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ impl Drain {
 }
 
 impl Head {
-    /// Begins a shrink: tells the jobs that have asked for time, or orders the departure when there are none (spec E43).
+    /// Begins a shrink: tells the jobs that have asked for time; without one it orders the departure (spec E43).
     pub(super) fn begin_departure(&mut self, id: CampaignId, cx: &mut Cx) {
         let campaign = self.elastic.campaigns.expect(id);
         let Change::Shrink { longest, .. } = &campaign.change else { panic!("campaign {id} is no shrink") };
@@ -75,7 +76,8 @@ impl Head {
         }
     }
 
-    /// Lets the graces run once no daemon is to be waited for, and sets the timer to the end of the next one (spec E44).
+    /// Lets the graces run once every daemon has told its processes, and sets the timer to the end of the next one
+    /// (spec E44).
     fn begin_graces(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(drain) = self.elastic.campaigns.drain_mut(id) else { return };
         if drain.untold.is_empty() && drain.told.is_none() {

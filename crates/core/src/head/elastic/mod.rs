@@ -38,7 +38,8 @@ pub(in crate::head) struct Elastic {
 }
 
 impl Elastic {
-    /// Campaigns that hold every job: those that are open, and neither queued nor draining. While there is one, no job may be mapped.
+    /// Campaigns that hold every job: those that are open, and neither queued nor draining. While there is one, no
+    /// job may be mapped.
     pub(in crate::head) fn that_hold_all(&self) -> impl Iterator<Item = CampaignId> {
         self.campaigns.that_hold(None)
     }
