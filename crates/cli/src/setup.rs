@@ -1,6 +1,7 @@
 //! Makes a job that can start of a parsed line: reads parameter files and hostfiles, decides the allocation, collects
 //! the forwarded environment. Each command calls it once. It starts nothing.
 
+mod checks;
 mod files;
 mod grow;
 mod hosts;
@@ -11,6 +12,7 @@ mod places;
 use ferrite_client::{PreloadError, Preloads};
 use ferrite_map::topology_file::{self, TopologyFileError};
 use ferrite_map::{CpuListError, restrict};
+use ferrite_rm::params::Origin;
 use ferrite_rm::{Allocation, AllocationError, DiscoveryError, HostfileError, ParamError, Params, PlacesError, Source};
 use ferrite_types::{EnvOp, JobSpec, Signal, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
@@ -135,8 +137,26 @@ pub enum SetupError {
         cause: TopologyFileError,
     },
     /// A list of processors that the machine of the topology file lacks.
-    #[error("parameter hwloc_default_cpu_list: {0}")]
+    #[error(transparent)]
     CpuList(#[from] CpuListError),
+    /// What a parameter names cannot be used.
+    #[error("{label}: {error}")]
+    Named {
+        /// The parameter, with the origin of its value.
+        label: String,
+        /// The obstacle.
+        error: Box<SetupError>,
+    },
+    /// A directory that a parameter names and that cannot hold session directories.
+    #[error("{label}: {cause}")]
+    Directory {
+        /// The parameter, with the origin of its value.
+        label: String,
+        /// The flaw, with the name of the directory.
+        cause: String,
+        /// The next step.
+        next: String,
+    },
     /// Daemons would have to run on simulated nodes.
     #[error("the nodes of parameter ras_simulator_num_nodes do not exist, so nothing can be started on them")]
     Simulated,
@@ -155,6 +175,11 @@ pub enum SetupError {
 }
 
 impl SetupError {
+    /// Names the parameter that asks for what cannot be used.
+    fn of_parameter(self, name: &str, params: &Params) -> SetupError {
+        SetupError::Named { label: params.label(name), error: Box::new(self) }
+    }
+
     /// Returns advice for the user; empty when the message contains it.
     #[must_use]
     pub fn next_step(&self) -> String {
@@ -168,6 +193,8 @@ impl SetupError {
                 .to_owned(),
             SetupError::Simulated => "See the map with prterun --rtos donotlaunch --display map, or remove the parameter.".to_owned(),
             SetupError::Discovery(error) => error.next_step(),
+            SetupError::Named { error, .. } => error.next_step(),
+            SetupError::Directory { next, .. } => next.clone(),
             SetupError::File { next, .. } => (*next).to_owned(),
             SetupError::Preload(error) => error.next_step().to_owned(),
             SetupError::Param(_) => {
@@ -195,6 +222,9 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         params: std::mem::take(&mut run.daemon_params),
     };
     set_words(&daemons, &mut params)?;
+    run.warnings.extend(checks::networks(&params)?);
+    checks::base(&params)?;
+    tell_origins(&mut params);
     apply_params(&mut run, &params, around)?;
     // Here the option comes from the parameter `rtos`: that of the line is set by now.
     if let Some(yes) = run.show_progress.filter(|_| !params.is_set(PROGRESS)) {
@@ -323,8 +353,11 @@ pub fn tmpdir_base_here(around: &Surroundings) -> Result<Option<String>, SetupEr
 pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, SetupError> {
     check_root(run.allow_root, around)?;
     let mut params = load_params(&run.params, None, around)?;
-    let warnings = params.remarks();
+    let mut warnings = params.remarks();
     set_words(&run.daemons, &mut params)?;
+    warnings.extend(checks::networks(&params)?);
+    checks::base(&params)?;
+    tell_origins(&mut params);
     PlacementDefaults::of(&params)?.check_for_dvm()?;
     let hostfile = run.place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
     let places = Places {
@@ -358,11 +391,13 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
 fn read_topology(params: &Params, around: &Surroundings) -> Result<Option<Topology>, SetupError> {
     let Some(name) = params.text("hwloc_use_topo_file")?.filter(|name| !name.is_empty()) else { return Ok(None) };
     let path = around.cwd.join(name);
-    let text = read("topology file", &path)?;
+    let of_file = |error: SetupError| error.of_parameter("hwloc_use_topo_file", params);
+    let text = read("topology file", &path).map_err(of_file)?;
     let failed = |cause| SetupError::Topology { path: path.display().to_string(), cause };
-    let mut topology = topology_file::parse(&text).map_err(failed)?;
+    let mut topology = topology_file::parse(&text).map_err(|cause| of_file(failed(cause)))?;
     let list = params.text("hwloc_default_cpu_list")?.unwrap_or_default();
-    restrict(&mut topology, list, params.flag("hwloc_base_use_hwthreads_as_cpus")?)?;
+    restrict(&mut topology, list, params.flag("hwloc_base_use_hwthreads_as_cpus")?)
+        .map_err(|error| SetupError::from(error).of_parameter("hwloc_default_cpu_list", params))?;
     Ok(Some(topology))
 }
 
@@ -409,6 +444,27 @@ fn read_preloads(run: &mut Run, around: &Surroundings) -> Result<(), SetupError>
     }
     run.spec.preload = preloads.into_entries();
     Ok(())
+}
+
+/// Tells daemons where the parameters come from of which their messages can be.
+fn tell_origins(params: &mut Params) {
+    const REPORTED: [&str; 7] = [
+        "odls_base_exec_agent",
+        "prte_if_exclude",
+        "prte_if_include",
+        "prte_local_tmpdir_base",
+        "prte_remote_tmpdir_base",
+        "prte_set_max_sys_limits",
+        "prte_tmpdir_base",
+    ];
+    let told = REPORTED.iter().filter_map(|name| Some((name, &params.setting(name)?.origin)));
+    let told: Vec<String> = told
+        .filter(|(_, origin)| **origin != Origin::Runtime)
+        .map(|(name, origin)| format!("{name}={origin}"))
+        .collect();
+    if !told.is_empty() {
+        params.set("ferrite_origins", &told.join("\n"));
+    }
 }
 
 fn list(params: &Params) -> Vec<(String, String)> {

@@ -187,3 +187,60 @@ fn every_parameter_of_the_table_has_a_reader() {
     let unread: Vec<_> = KNOWN.iter().map(|k| k.name).filter(|name| !text.contains(&format!("\"{name}\""))).collect();
     assert!(unread.is_empty(), "nothing reads {unread:?}: move it to the parameters that are not used");
 }
+
+/// (spec L94)
+#[test]
+fn what_a_parameter_names_is_there_or_the_message_says_which_parameter_and_where_it_is_set() {
+    let refused = |place: Place, line: &[&str]| place.prepare(line).unwrap_err();
+    let by_environment = |name: &str, value: &str| Place::new().with(&[(&format!("PRTE_MCA_{name}"), value)]);
+    let by_file = |text: &str| Place::new().file("etc/prte-mca-params.conf", text);
+    let all = [
+        refused(by_environment("prte_tmpdir_base", "scratch"), &["./a"]),
+        refused(by_environment("prte_tmpdir_base", "/no/such/place"), &["./a"]),
+        refused(by_file("prte_tmpdir_local_base = /dev/null\n"), &["./a"]),
+        refused(by_file("# site\nprte_default_hostfile = nowhere\n"), &["./a"]),
+        refused(by_file("prte_default_hostfile = h\n").file("h", "n0 slots=x\n"), &["./a"]),
+        refused(by_environment("prte_default_dash_host", "n0:x"), &["./a"]),
+        refused(by_environment("hwloc_use_topo_file", "nowhere.xml"), &["./a"]),
+        refused(by_environment("hwloc_use_topo_file", "t.xml").file("t.xml", "<x/>"), &["./a"]),
+        refused(Place::new(), &["--prtemca", "prte_strip_prefix", ",", "./a"]),
+        refused(Place::new(), &["--prtemca", "prte_strip_prefix", "a b", "./a"]),
+        refused(Place::new(), &["--prtemca", "prte_if_exclude", "10.1.2.3", "./a"]),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+    // An option has its own message.
+    let option = by_file("prte_default_hostfile = nowhere\n");
+    let told = refused(option, &["--default-hostfile", "elsewhere", "./a"]);
+    assert!(told.contains("elsewhere") && !told.contains("parameter"), "{told}");
+}
+
+/// (spec L94)
+#[test]
+fn a_network_that_this_host_does_not_have_is_remarked_upon_and_one_must_be_left() {
+    let remarks = |name: &str, list: &str| {
+        let prepared = Place::new().prepare(&["--prtemca", name, list, "./a"])?;
+        Ok::<_, String>(prepared.warnings.into_iter().map(|text| text.split("; it has").next().unwrap().to_owned()))
+    };
+    let told: Vec<String> = remarks("prte_if_include", "lo,nosuch0").unwrap().collect();
+    assert_eq!(told, ["parameter prte_if_include (--prtemca prte_if_include): this host has no network nosuch0"]);
+    let told: Vec<String> = remarks("prte_if_exclude", "nosuch0,203.0.113.0/24").unwrap().collect();
+    let wanted =
+        "parameter prte_if_exclude (--prtemca prte_if_exclude): this host has no network nosuch0, 203.0.113.0/24";
+    assert_eq!(told, [wanted]);
+    assert_eq!(remarks("prte_if_include", "lo,127.0.0.0/8").unwrap().count(), 0);
+    for (name, list) in [("prte_if_include", "nosuch0"), ("prte_if_exclude", "0.0.0.0/0,::/0")] {
+        let Err(refused) = remarks(name, list) else { panic!("{list} is taken") };
+        assert!(refused.starts_with(&format!("parameter {name} has the value {list:?} (--prtemca")), "{refused}");
+        assert!(refused.contains("lo 127.0.0.1"), "{refused}");
+    }
+    let quiet = ["--prtemca", "prte_if_include", "lo,nosuch0", "--prtemca", "ferrite_param_warnings", "0", "./a"];
+    assert!(Place::new().prepare(&quiet).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn daemons_are_told_where_parameters_come_from() {
+    let place = Place::new().with(&[("PRTE_MCA_odls_base_exec_agent", "env")]);
+    let prepared = place.prepare(&["--prtemca", "rml_base_radix", "3", "./a"]).unwrap();
+    let told = prepared.params.into_iter().find(|(name, _)| name == "ferrite_origins").map(|(_, value)| value);
+    assert_eq!(told.as_deref(), Some("odls_base_exec_agent=environment variable PRTE_MCA_odls_base_exec_agent"));
+}

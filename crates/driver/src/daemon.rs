@@ -59,7 +59,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         }
     };
     let base = session_dir::base(&ticket.params, session_dir::REMOTE_BASE);
-    let session_dir = SessionDir::planned(&base.dir, session_dir::DAEMON_PREFIX, std::process::id());
+    let session_dir = SessionDir::below(&base, session_dir::DAEMON_PREFIX, std::process::id());
     let tools = session_dir::for_tools(&base, &session_dir, session_dir::DAEMON_PREFIX);
     let guarded = Guarded {
         tool: "prted".to_owned(),

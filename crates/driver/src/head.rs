@@ -133,7 +133,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
             session_dir::remove_abandoned(Path::new(session_dir::COMMON));
         }
     }
-    let session_dir = SessionDir::planned(&base.dir, prefix, pid);
+    let session_dir = SessionDir::below(&base, prefix, pid);
     let tools =
         if run.serve.is_some() { session_dir::for_tools(&base, &session_dir, prefix) } else { session_dir.clone() };
     let guarded = Guarded {

@@ -11,6 +11,16 @@ pub(crate) fn number(params: &[(String, String)], name: &str) -> Option<u64> {
     value(params, name)?.trim().parse().ok()
 }
 
+/// Returns the name of a parameter for a message, with the origin of its value if the head has told it (spec L94).
+pub(crate) fn label(params: &[(String, String)], name: &str) -> String {
+    let told = value(params, "ferrite_origins").unwrap_or_default();
+    let origin = told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    match origin {
+        Some(origin) => format!("parameter {name} ({origin})"),
+        None => format!("parameter {name}"),
+    }
+}
+
 /// True when a parameter is switched on.
 pub(crate) fn is_on(params: &[(String, String)], name: &str) -> bool {
     value(params, name).and_then(ferrite_rm::params::parse_flag) == Some(true)
@@ -31,5 +41,13 @@ mod tests {
         assert_eq!(value(&params, "a"), Some("2"));
         assert_eq!(number(&params, "b"), None);
         assert!(!is_on(&params, "b") && !is_on(&params, "c"));
+    }
+
+    #[test]
+    fn a_message_names_the_origin_that_the_head_has_told() {
+        let origins = "ab=the file F, line 3\na=environment variable PRTE_MCA_a";
+        let params = [("a", "1"), ("ferrite_origins", origins)].map(|(n, v)| (n.into(), v.into()));
+        assert_eq!(label(&params, "a"), "parameter a (environment variable PRTE_MCA_a)");
+        assert_eq!(label(&params, "b"), "parameter b");
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct SessionDir {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
+    /// What names the directory above, for messages; empty = nobody has.
+    source: String,
     /// The locked directory.
     made: OnceLock<Result<File, String>>,
 }
@@ -44,6 +46,8 @@ pub(crate) struct Base {
     /// True when PMIx tools of other packages do not search there: their files have to be below the temporary
     /// directory.
     pub(crate) is_out_of_sight: bool,
+    /// What names it, for messages; empty = nobody has.
+    source: String,
 }
 
 /// The common temporary directory.
@@ -59,14 +63,18 @@ pub(crate) const REMOTE_BASE: &str = "prte_remote_tmpdir_base";
 /// exists, or the common one.
 pub(crate) fn base(parameters: &[(String, String)], own: &str) -> Base {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let configured = [own, "prte_tmpdir_base"].into_iter().find_map(|name| params::value(parameters, name));
-    let asked = configured.map(str::to_owned).or_else(|| variable("TMPDIR"));
-    if let Some(dir) = asked {
-        return Base { dir: PathBuf::from(dir), is_out_of_sight: false };
+    let configured = [own, "prte_tmpdir_base"].into_iter().find_map(|name| {
+        let value = params::value(parameters, name)?;
+        Some((value.to_owned(), params::label(parameters, name)))
+    });
+    let asked = configured.or_else(|| Some((variable("TMPDIR")?, "environment variable TMPDIR".to_owned())));
+    if let Some((dir, source)) = asked {
+        return Base { dir: PathBuf::from(dir), is_out_of_sight: false, source };
     }
+    let source = String::new();
     match runtime::own_dir(variable) {
-        Some(dir) => Base { dir, is_out_of_sight: true },
-        None => Base { dir: PathBuf::from(COMMON), is_out_of_sight: false },
+        Some(dir) => Base { dir, is_out_of_sight: true, source },
+        None => Base { dir: PathBuf::from(COMMON), is_out_of_sight: false, source },
     }
 }
 
@@ -81,13 +89,22 @@ pub(crate) fn for_tools(base: &Base, session_dir: &SessionDir, prefix: &str) -> 
 }
 
 impl SessionDir {
+    /// Plans a directory below a base; see [`SessionDir::planned`].
+    pub(crate) fn below(base: &Base, prefix: &str, pid: u32) -> SessionDir {
+        SessionDir::plan(&base.dir, prefix, pid, base.source.clone())
+    }
+
     /// Plans `<base>/<prefix>.<pid>.<random>` without making it.
     pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> SessionDir {
+        SessionDir::plan(base, prefix, pid, String::new())
+    }
+
+    fn plan(base: &Path, prefix: &str, pid: u32, source: String) -> SessionDir {
         // The number comes from a keyed hash whose key the kernel's generator gave: it cannot be predicted.
         let random = RandomState::new().hash_one(pid) >> 16;
         let path = base.join(format!("{prefix}.{pid}.{random:012x}"));
         let made = OnceLock::new();
-        SessionDir { inner: Arc::new(Inner { path, made }) }
+        SessionDir { inner: Arc::new(Inner { path, source, made }) }
     }
 
     /// Returns its path, whether or not it is made yet.
@@ -100,7 +117,7 @@ impl SessionDir {
     /// # Errors
     /// When it cannot be made, or a file of another user is in its place.
     pub(crate) fn dir(&self) -> io::Result<&Path> {
-        match self.inner.made.get_or_init(|| make(&self.inner.path)) {
+        match self.inner.made.get_or_init(|| make(&self.inner.path, &self.inner.source)) {
             Ok(_) => Ok(&self.inner.path),
             Err(cause) => Err(io::Error::other(cause.clone())),
         }
@@ -119,10 +136,11 @@ impl SessionDir {
     }
 }
 
-fn make(path: &Path) -> Result<File, String> {
+fn make(path: &Path, source: &str) -> Result<File, String> {
     create(path).map_err(|error| {
+        let named = if source.is_empty() { String::new() } else { format!(" (of {source})") };
         format!(
-            "the session directory {} cannot be made: {error}. Name another place with TMPDIR or \
+            "the session directory {}{named} cannot be made: {error}. Name another place with TMPDIR or \
              --prtemca prte_tmpdir_base <directory>",
             path.display()
         )

@@ -41,7 +41,11 @@ pub(crate) struct Spawner {
     memory: Option<MemoryPolicy>,
     /// Command that starts each process; empty = none.
     agent: Vec<String>,
+    /// The parameter that names it, for messages.
+    agent_of: String,
     limits: Vec<Limit>,
+    /// The parameter that asks for them, for messages.
+    limits_of: String,
 }
 
 /// A process that runs its program, and our ends of its pipes.
@@ -71,6 +75,8 @@ impl Spawner {
             stack: vec![0; STACK_BYTES / size_of::<u128>()],
             memory,
             agent: params::value(parameters, "odls_base_exec_agent").map(words).unwrap_or_default(),
+            agent_of: params::label(parameters, "odls_base_exec_agent"),
+            limits_of: params::label(parameters, "prte_set_max_sys_limits"),
             limits: limits::asked_for(params::value(parameters, "prte_set_max_sys_limits").unwrap_or_default()),
         })
     }
@@ -82,8 +88,11 @@ impl Spawner {
         extra_env: &[(String, String)],
         extra_fds: &[(RawFd, OwnedFd)],
     ) -> Result<Started, StartError> {
-        let agent = request.agent.as_ref().unwrap_or(&self.agent);
-        let image = Image::prepare(&self.inherited, request, extra_env, agent)?;
+        let agent = match &request.agent {
+            Some(words) => Agent { words, of: "--exec-agent" },
+            None => Agent { words: &self.agent, of: &self.agent_of },
+        };
+        let image = Image::prepare(&self.inherited, request, extra_env, &agent)?;
         let pipes = Pipes::open(request)?;
         let moves = Moves::plan(&self.null, &pipes, extra_fds)?;
         let cpus = request.cpus.as_ref().map(affinity_mask);
@@ -121,7 +130,9 @@ impl Spawner {
             debug_assert!(wait.is_ok(), "the child was ours and not reaped");
             let error = io::Error::from_raw_os_error(errno);
             return Err(match step {
-                Step::Limit(at) => system(&format!("setting the limit {}", self.limits[at]), &error),
+                Step::Limit(at) => {
+                    system(&format!("setting the limit {} of {}", self.limits[at], self.limits_of), &error)
+                }
                 step => image.explain(step, &error),
             });
         }
@@ -143,6 +154,12 @@ fn raise_descriptor_limit() -> Rlimit {
     before
 }
 
+/// The command that starts a process, and what names it.
+struct Agent<'a> {
+    words: &'a [String],
+    of: &'a str,
+}
+
 /// The program to execute, as the C strings of the system call.
 struct Image {
     program: CString,
@@ -157,7 +174,7 @@ impl Image {
         inherited: &Environ,
         request: &SpawnRequest,
         extra_env: &[(String, String)],
-        agent: &[String],
+        agent: &Agent<'_>,
     ) -> Result<Image, StartError> {
         let mut env = inherited.clone();
         for (name, value) in extra_env {
@@ -178,9 +195,10 @@ impl Image {
         let mut program = lookup::executable(name, path.or_else(|| env.value("PATH")), &wdir)?;
         let found = program.clone();
         let mut args: Vec<&[u8]> = Vec::new();
-        if let Some(first) = agent.first() {
-            program = lookup::executable(first, env.value("PATH"), &wdir)?;
-            args.extend(agent.iter().map(String::as_bytes));
+        if let Some(first) = agent.words.first() {
+            let missing = |e: StartError| StartError { detail: format!("{}: {}", agent.of, e.detail), ..e };
+            program = lookup::executable(first, env.value("PATH"), &wdir).map_err(missing)?;
+            args.extend(agent.words.iter().map(String::as_bytes));
             // The agent may look elsewhere, so it is told what was found here.
             args.push(found.as_os_str().as_bytes());
         } else {

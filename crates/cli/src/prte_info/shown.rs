@@ -37,7 +37,13 @@ impl Used {
         match self.known.kind {
             Kind::Flag => "bool",
             Kind::Number(..) => "int",
-            Kind::Text | Kind::OneOf(_) | Kind::CountOr(_) | Kind::Limits | Kind::Networks => "string",
+            Kind::Text
+            | Kind::OneOf(_)
+            | Kind::CountOr(_)
+            | Kind::Limits
+            | Kind::Networks
+            | Kind::Directory
+            | Kind::Prefixes => "string",
         }
     }
 }

@@ -174,7 +174,8 @@ fn is_at(name: &str, addresses: &[String]) -> bool {
 
 fn default_dash_host(params: &Params, silent: bool) -> Result<Option<HostList>, SetupError> {
     let list = params.text("prte_default_dash_host")?.filter(|l| silent && !l.is_empty());
-    list.map(hostlist::parse).transpose().map_err(|e| SetupError::Usage(UsageError::foreign(&e, "")))
+    let failed = |e| SetupError::Usage(UsageError::foreign(&e, "")).of_parameter("prte_default_dash_host", params);
+    list.map(hostlist::parse).transpose().map_err(failed)
 }
 
 pub(super) fn read_hostfile(name: &str, around: &Surroundings) -> Result<Hostfile, SetupError> {
@@ -201,6 +202,9 @@ fn default_hostfile(
     if let Some(name) = option.or(set) {
         return match name.eq_ignore_ascii_case("none") {
             true => Ok(None),
+            false if option.is_none() => read_hostfile(name, around)
+                .map(Some)
+                .map_err(|error| error.of_parameter("prte_default_hostfile", params)),
             false => read_hostfile(name, around).map(Some),
         };
     }

@@ -35,7 +35,8 @@ pub(crate) fn chosen(found: Vec<(String, IpAddr)>, parameters: &[(String, String
         let name = if include.is_some() { "prte_if_include" } else { "prte_if_exclude" };
         let list = params::value(parameters, name).unwrap_or_default();
         let known: Vec<String> = found.iter().map(|(interface, ip)| format!("{interface} {ip}")).collect();
-        let text = format!("parameter {name} ({list}) leaves no network of this host, which has {}", known.join(", "));
+        let label = params::label(parameters, name);
+        let text = format!("{label}: {list} leaves no network of this host, which has {}", known.join(", "));
         return Err(io::Error::other(text));
     }
     Ok(left)
@@ -43,7 +44,10 @@ pub(crate) fn chosen(found: Vec<(String, IpAddr)>, parameters: &[(String, String
 
 /// Returns the addresses of all interfaces that are up, with the names of these: first those that other machines may
 /// reach, then loopback. Link-local IPv6 addresses are left out: they need the name of the caller's interface.
-pub(crate) fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
+///
+/// # Errors
+/// The kernel does not list them.
+pub fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
     let mut interfaces: BTreeMap<u32, Option<String>> = BTreeMap::new();
     let mut known = |index| interfaces.entry(index).or_insert_with(|| name_if_up(index)).clone();
     let usable = dump()?.into_iter().filter(|(_, address)| is_usable(address));
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(of("prte_if_include", "10.1.0.0/16,lo"), Ok("10.1.0.7 127.0.0.1".to_owned()));
         assert_eq!(of("prte_if_exclude", "10.1.0.0/16"), Ok("10.2.0.7 127.0.0.1".to_owned()));
         let refused = of("prte_if_include", "eth9").unwrap_err();
-        let wanted = "parameter prte_if_include (eth9) leaves no network of this host, which has eth0 10.1.0.7, \
+        let wanted = "parameter prte_if_include: eth9 leaves no network of this host, which has eth0 10.1.0.7, \
                       ib0 10.2.0.7, lo 127.0.0.1";
         assert_eq!(refused, wanted);
     }

@@ -5,7 +5,7 @@
 
 mod call;
 mod handshake;
-mod interfaces;
+pub(crate) mod interfaces;
 mod listener;
 mod seal;
 

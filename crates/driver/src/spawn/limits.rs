@@ -18,7 +18,7 @@ impl fmt::Display for Limit {
             SysLimitValue::At(value) => value.to_string(),
             SysLimitValue::Unlimited => "unlimited".to_owned(),
         };
-        write!(f, "{}:{value} of parameter prte_set_max_sys_limits", self.what.word())
+        write!(f, "{}:{value}", self.what.word())
     }
 }
 

@@ -297,12 +297,14 @@ fn processes_find_what_is_installed_below_a_prefix() {
     assert_eq!(told, "/opt/p/lib:/opt /opt/p");
 }
 
+/// (spec L94)
 #[test]
 fn an_exec_agent_starts_the_program_that_was_found() {
     let agent = ("odls_base_exec_agent", "env -u NOTHING WRAPPED=yes");
     assert_eq!(with(&[agent], "echo $WRAPPED $0").unwrap(), "yes /bin/sh");
     let refused = with(&[("odls_base_exec_agent", "no-such-agent")], "true").unwrap_err();
-    assert!(refused.detail.contains("no-such-agent"), "{}", refused.detail);
+    let wanted = "parameter odls_base_exec_agent: no-such-agent: not found in ";
+    assert!(refused.detail.starts_with(wanted), "{}", refused.detail);
 }
 
 #[test]

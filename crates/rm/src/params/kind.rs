@@ -23,6 +23,10 @@ pub enum Kind {
     Limits,
     /// A list of networks.
     Networks,
+    /// The absolute path of a directory. Whether it exists is another question: it may be one of other nodes.
+    Directory,
+    /// A list of beginnings of host names.
+    Prefixes,
 }
 
 impl Kind {
@@ -36,6 +40,8 @@ impl Kind {
             Kind::OneOf(words) => words.contains(&value),
             Kind::Limits => SysLimit::parse_list(value).is_some(),
             Kind::Networks => Networks::parse(value).is_some(),
+            Kind::Directory => value.starts_with('/'),
+            Kind::Prefixes => value.split(',').all(|item| is_prefix(item.trim())),
             Kind::CountOr(words) => {
                 words.iter().any(|w| w.eq_ignore_ascii_case(value))
                     || parse_number(value).is_some_and(|n| (1..=i64::from(u32::MAX)).contains(&n))
@@ -58,7 +64,14 @@ impl fmt::Display for Kind {
                  :unlimited behind it",
             ),
             Kind::Networks => f.write_str("a list of interfaces and networks, as eth0,10.1.0.0/16"),
+            Kind::Directory => f.write_str("the absolute path of a directory"),
+            Kind::Prefixes => f.write_str("a list of beginnings of host names, as nid,node"),
             Kind::CountOr(words) => write!(f, "a number of at least 1, or one of {}", words.join(", ")),
         }
     }
+}
+
+/// True for what a host's name may begin with.
+fn is_prefix(item: &str) -> bool {
+    !item.is_empty() && item.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }

@@ -1,6 +1,7 @@
 //! Networks by the name of an interface or by CIDR: parameters `prte_if_include` and `prte_if_exclude`.
 
 use core::net::IpAddr;
+use std::fmt;
 
 /// One network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,19 +23,42 @@ impl Networks {
         list.split(',').map(|item| parse_one(item.trim())).collect::<Option<_>>().map(Networks)
     }
 
+    /// Those that hold no address of a machine, as they are written in the list.
+    #[must_use]
+    pub fn missing_from(&self, found: &[(String, IpAddr)]) -> Vec<String> {
+        let is_missing = |network: &&Network| !found.iter().any(|(name, ip)| network.has(name, *ip));
+        self.0.iter().filter(is_missing).map(Network::to_string).collect()
+    }
+
     /// True when an address of an interface is in one of them.
     #[must_use]
     pub fn have(&self, interface: &str, address: IpAddr) -> bool {
-        self.0.iter().any(|network| match network {
+        self.0.iter().any(|network| network.has(interface, address))
+    }
+}
+
+impl Network {
+    fn has(&self, interface: &str, address: IpAddr) -> bool {
+        match self {
             Network::Interface(name) => name == interface,
             Network::Cidr(base, bits) => same_bits(*base, address, *bits),
-        })
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Network::Interface(name) => f.write_str(name),
+            Network::Cidr(base, bits) => write!(f, "{base}/{bits}"),
+        }
     }
 }
 
 fn parse_one(item: &str) -> Option<Network> {
     let Some((address, bits)) = item.split_once('/') else {
-        let is_name = !item.is_empty() && !item.contains(char::is_whitespace);
+        // An address without the number of its bits is no name.
+        let is_name = !item.is_empty() && !item.contains(char::is_whitespace) && item.parse::<IpAddr>().is_err();
         return is_name.then(|| Network::Interface(item.to_owned()));
     };
     let (address, bits): (IpAddr, u8) = (address.parse().ok()?, bits.parse().ok()?);
@@ -63,7 +87,9 @@ mod tests {
         assert!(has("ib0", "192.168.0.1") && has("eth0", "10.1.255.1") && has("eth0", "fd12::1"));
         assert!(!has("eth0", "10.2.0.1") && !has("ib01", "192.168.0.1") && !has("eth0", "fe12::1"));
         assert!(Networks::parse("0.0.0.0/0").unwrap().have("x", "9.9.9.9".parse().unwrap()));
-        for bad in ["eth0,", "10.1.0.0/33", "10.1/16", "a b", "10.1.0.0/-1"] {
+        let found = [("ib0", "10.1.0.7"), ("lo", "127.0.0.1")].map(|(name, ip)| (name.to_owned(), ip.parse().unwrap()));
+        assert_eq!(networks.missing_from(&found), ["fd00::/8"]);
+        for bad in ["eth0,", "10.1.0.0/33", "10.1/16", "a b", "10.1.0.0/-1", "10.1.2.3", "fd00::1"] {
             assert_eq!(Networks::parse(bad), None, "{bad}");
         }
     }

@@ -97,6 +97,7 @@ pub const KNOWN: &[Known] = &[
         None,
         "prte answers there with what it has counted, as Prometheus reads it: the path of a Unix socket, or a port of this host",
     ),
+    known("ferrite_origins", Kind::Text, None, "where values come from, for the messages of daemons; the head sets it, a line for each parameter"),
     known(
         "ferrite_param_warnings",
         Kind::Flag,
@@ -203,9 +204,9 @@ pub const KNOWN: &[Known] = &[
     known("prte_keep_fqdn_hostnames", Kind::Flag, Some("false"), "n0.a.org is not n0"),
     known("prte_launch_agent", Kind::Text, Some("prted"), "command that starts a daemon on its node"),
     known("prte_leave_session_attached", Kind::Flag, Some("false"), "as --leave-session-attached"),
-    known("prte_local_tmpdir_base", Kind::Text, None, "prte_tmpdir_base of the head's node; prun, pterm and pdvm look there for the DVM").also(&["prte_tmpdir_local_base"]),
+    known("prte_local_tmpdir_base", Kind::Directory, None, "prte_tmpdir_base of the head's node; prun, pterm and pdvm look there for the DVM").also(&["prte_tmpdir_local_base"]),
     known("prte_max_vm_size", Kind::Number(-1, i64::MAX), Some("-1"), "largest number of nodes of the allocation on which daemons are started; -1 or 0: no limit"),
-    known("prte_remote_tmpdir_base", Kind::Text, None, "prte_tmpdir_base of the other nodes").also(&["prte_tmpdir_remote_base"]),
+    known("prte_remote_tmpdir_base", Kind::Directory, None, "prte_tmpdir_base of the other nodes").also(&["prte_tmpdir_remote_base"]),
     known("prte_report_child_jobs_separately", Kind::Flag, Some("false"), "the exit code is that of the submitted job alone, whatever happens to the jobs that it has spawned"),
     known(
         "prte_set_default_slots",
@@ -215,9 +216,9 @@ pub const KNOWN: &[Known] = &[
     ),
     known("prte_set_default_slots_override", Kind::Flag, Some("false"), "prte_set_default_slots holds for nodes with stated slots too"),
     known("prte_set_max_sys_limits", Kind::Limits, None, "limits of the processes of jobs, as core:0,openfiles:4096,stack:unlimited (bytes, or a number); a word without a value: the most that the daemon may have; max: that for core, filesize, openfiles and maxchildren"),
-    known("prte_strip_prefix", Kind::Text, None, "prefixes, with commas between them: a name as nid0012 means this host also without one of them and the zeros behind it, as 12"),
+    known("prte_strip_prefix", Kind::Prefixes, None, "prefixes, with commas between them: a name as nid0012 means this host also without one of them and the zeros behind it, as 12"),
     known("prte_timeout_for_stack_trace", Kind::Number(1, 86_400), Some("30"), "seconds that --get-stack-traces may take before a job whose time is over is ended"),
-    known("prte_tmpdir_base", Kind::Text, None, "directory of the session directories"),
+    known("prte_tmpdir_base", Kind::Directory, None, "directory of the session directories"),
     known("rankby", Kind::Text, None, "default of --rank-by").also(&[
         "rank_by",
         "rmaps_base_ranking_policy",
