@@ -59,6 +59,10 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         }
     };
     let base = session_dir::base(&ticket.params, session_dir::REMOTE_BASE);
+    if let Err(flaw) = base.check() {
+        detach.fail(&flaw);
+        return 1;
+    }
     let session_dir = SessionDir::below(&base, session_dir::DAEMON_PREFIX, std::process::id());
     let tools = session_dir::for_tools(&base, &session_dir, session_dir::DAEMON_PREFIX);
     let guarded = Guarded {

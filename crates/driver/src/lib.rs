@@ -46,6 +46,7 @@ pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
 pub use link::interfaces::addresses as interface_addresses;
 pub use local_time::zone_s;
 pub use notice::width as message_width;
+pub use session_dir::flaw_of_directory;
 pub use signals::{ForwardSignalsError, parse_forward_signals};
 
 /// The queue of inputs for the machine. The queue is unbounded; the core's credits bound its content.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, access, flock};
 
 use crate::params;
 
@@ -75,6 +75,33 @@ pub(crate) fn base(parameters: &[(String, String)], own: &str) -> Base {
     match runtime::own_dir(variable) {
         Some(dir) => Base { dir, is_out_of_sight: true, source },
         None => Base { dir: PathBuf::from(COMMON), is_out_of_sight: false, source },
+    }
+}
+
+impl Base {
+    /// Checks a directory that a parameter names; others are looked at when a file is made there.
+    ///
+    /// # Errors
+    /// It cannot hold session directories: the parameter, and the flaw (spec L94).
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match flaw_of_directory(&self.dir).filter(|_| self.source.starts_with("parameter")) {
+            Some(flaw) => Err(format!("{}: {}: {flaw}", self.source, self.dir.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns why nobody may make directories in this one; `None` = we may.
+#[must_use]
+pub fn flaw_of_directory(dir: &Path) -> Option<String> {
+    match std::fs::metadata(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("there is no such directory".to_owned()),
+        Err(error) => Some(error.to_string()),
+        Ok(meta) if !meta.is_dir() => Some("it is not a directory".to_owned()),
+        Ok(_) => {
+            let refused = access(dir, Access::WRITE_OK | Access::EXEC_OK).err()?;
+            Some(format!("you may not make files there ({refused})"))
+        }
     }
 }
 

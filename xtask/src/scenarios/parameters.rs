@@ -96,7 +96,8 @@ fn each_kind_of_node_has_its_own_base_of_session_directories(c: &Context) -> Res
     // Only a daemon can tell that its node has no such directory.
     let job = c.prterun("--host n1 -n 1")?.env("PRTE_MCA_prte_remote_tmpdir_base", "/no/such/place");
     let refused = job.words(["true"])?.run()?.failure()?;
-    let named = "(of parameter prte_remote_tmpdir_base (environment variable PRTE_MCA_prte_remote_tmpdir_base))";
-    refused.complains_about(&["/no/such/place/prted.", named])?;
+    let named =
+        "parameter prte_remote_tmpdir_base (environment variable PRTE_MCA_prte_remote_tmpdir_base): /no/such/place";
+    refused.complains_about(&["n1", named])?;
     Ok(())
 }

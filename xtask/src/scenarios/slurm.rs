@@ -96,7 +96,7 @@ fn batch(c: &Context, options: &str, script: &str) -> Result<(i32, String, Strin
 }
 
 /// Runs a script that has to succeed.
-fn good_batch(c: &Context, options: &str, script: &str) -> Result<String> {
+pub(super) fn good_batch(c: &Context, options: &str, script: &str) -> Result<String> {
     let (code, stdout, stderr) = batch(c, options, script)?;
     ensure!(code == 0, "the batch script ended with {code}:\n{stdout}{stderr}");
     Ok(stdout)

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ferrite_rm::Params;
 use ferrite_rm::params::Networks;
-use rustix::fs::{Access, access};
 
 use super::SetupError;
 
@@ -43,20 +42,8 @@ pub(super) fn base(params: &Params) -> Result<(), SetupError> {
     let names = ["prte_local_tmpdir_base", "prte_tmpdir_base"];
     let Some(name) = names.into_iter().find(|name| params.is_set(name)) else { return Ok(()) };
     let dir = params.text(name)?.unwrap_or_default();
-    let Some(cause) = flaw(Path::new(dir)) else { return Ok(()) };
+    let Some(cause) = ferrite_driver::flaw_of_directory(Path::new(dir)) else { return Ok(()) };
     let next = "Make the directory, or name another. For nodes that have other directories than this host there are \
                 prte_local_tmpdir_base (this host) and prte_remote_tmpdir_base (the others).";
     Err(SetupError::Directory { label: params.label(name), cause: format!("{dir}: {cause}"), next: next.to_owned() })
-}
-
-fn flaw(dir: &Path) -> Option<String> {
-    match std::fs::metadata(dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("there is no such directory".to_owned()),
-        Err(error) => Some(error.to_string()),
-        Ok(meta) if !meta.is_dir() => Some("it is not a directory".to_owned()),
-        Ok(_) => {
-            let refused = access(dir, Access::WRITE_OK | Access::EXEC_OK).err()?;
-            Some(format!("you may not make files there ({refused})"))
-        }
-    }
 }
