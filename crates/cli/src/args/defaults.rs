@@ -143,7 +143,8 @@ fn runtime_ask(said: &RuntimeAsk, params: &Params) -> Result<RuntimeAsk, UsageEr
 
 /// Returns the options of the job: those that were asked for, then the parameters of single options.
 fn options(asked: RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageError> {
-    let param = |name: &str| params.text(name).ok().flatten();
+    // Defaults of the table are left out: a limit of 0 restarts would win over `autorestart`.
+    let param = |name: &str| params.text(name).ok().flatten().filter(|_| params.is_set(name));
     let mut single = RuntimeAsk::default();
     for (name, word) in POLICIES {
         if let Some(value) = param(name) {
