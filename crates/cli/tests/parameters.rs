@@ -244,3 +244,39 @@ fn daemons_are_told_where_parameters_come_from() {
     let told = prepared.params.into_iter().find(|(name, _)| name == "ferrite_origins").map(|(_, value)| value);
     assert_eq!(told.as_deref(), Some("odls_base_exec_agent=environment variable PRTE_MCA_odls_base_exec_agent"));
 }
+
+/// Parameters that the tests of options and of daemons do not set.
+#[test]
+fn parameters_have_the_effect_of_their_options() {
+    let of = |name: &str, value: &str, line: &[&str]| {
+        let words: Vec<&str> = ["--prtemca", name, value].into_iter().chain(line.iter().copied()).collect();
+        Place::new().prepare(&words).unwrap()
+    };
+    let names = |prepared: &Prepared| {
+        let names = prepared.allocation.nodes.iter().map(|node| node.name.clone());
+        names.collect::<Vec<_>>().join(",")
+    };
+    let hosts = |line: &[&str]| names(&of("prte_default_dash_host", "n1:2,n2", line));
+    assert_eq!((hosts(&["./a"]).as_str(), hosts(&["--host", "n7", "./a"]).as_str()), ("n1,n2", "n7"));
+    let twice = ["--host", "n1.a.org,n1", "./a"];
+    let nodes = |keep: &str| of("prte_keep_fqdn_hostnames", keep, &twice).allocation.nodes.len();
+    assert_eq!((nodes("0"), nodes("1")), (1, 2));
+    let map_alone = ["--prtemca", "ras_simulator_num_nodes", "2", "--rtos", "donotlaunch", "./a"];
+    let most: Vec<_> = of("ras_simulator_max_slots", "3", &map_alone).allocation.nodes;
+    assert!(most.iter().all(|node| node.max_slots == Some(3)), "{most:?}");
+    let shown = |level: &str| {
+        let display = of("rmaps_base_verbose", level, &["./a"]).spec.display;
+        (display.map, display.map_devel)
+    };
+    assert_eq!([shown("0"), shown("1"), shown("5")], [(false, false), (true, false), (true, true)]);
+    assert!(of("display", "allocation,bind", &["./a"]).spec.display.allocation);
+    assert!(of("output", "tag", &["./a"]).spec.output != of("output", "", &["./a"]).spec.output);
+    assert_eq!(of("state_base_max_restarts", "3", &["./a"]).spec.options.max_restarts, 3);
+    let restarts = |yes: &str| of("state_base_autorestart", yes, &["./a"]).spec.options.max_restarts;
+    assert!(restarts("1") > 0 && restarts("0") == 0);
+    let by_line = |words: &str| of("rtos", "", &["--rtos", words, "./a"]).spec.options.max_restarts;
+    assert_eq!([by_line("autorestart"), by_line("autorestart,max-restarts=7"), by_line("autorestart=0")], [3, 7, 0]);
+    assert_eq!(of("personality", "ompi5", &["./a"]).personality, "ompi5");
+    assert!(of("prte_fwd_environment", "1", &["./a"]).spec.options.fwd_environment);
+    assert_eq!(of("rtos", "max-restarts=2", &["./a"]).spec.options.max_restarts, 2);
+}

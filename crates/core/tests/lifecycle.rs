@@ -6,6 +6,7 @@ use common::{Cluster, app, job, proc};
 use ferrite_core::{
     AbortScope, DaemonInput, HeadConfig, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer,
 };
+use ferrite_rm::Allocation;
 use ferrite_types::*;
 use ferrite_wire::control::Submission;
 
@@ -190,6 +191,15 @@ fn leaving_without_finalize_after_init_is_a_failure() {
     dvm.exit_proc(0, ExitStatus::Exited(0));
     assert_eq!(dvm.exit_code(), 1);
     assert!(dvm.notices[0].contains("finalize"));
+}
+
+#[test]
+fn a_parameter_lets_processes_leave_without_finalize() {
+    let mut dvm = Cluster::with_job(1, &[("prte_allowed_exit_without_sync", "1")], job("a.out", 1));
+    dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(proc(0)))));
+    dvm.run();
+    dvm.exit_proc(0, ExitStatus::Exited(0));
+    assert_eq!(dvm.exit_code(), 0);
 }
 
 /// A process that cannot be started ends its job (spec L23).
@@ -390,6 +400,27 @@ fn slots_beyond_the_cores_do_not_hide_that_cores_are_shared() {
     assert_eq!(told(&dvm, JobId(1)), [(DaemonRank(0), true), (DaemonRank(1), true)]);
     dvm.exit_all();
     dvm.assert_gone();
+}
+
+#[test]
+fn slots_are_counted_by_what_a_parameter_names_also_in_place_of_those_that_are_stated() {
+    // Nodes with one package, four cores and one stated slot or none.
+    let fits = |params: &[(&str, &str)], slots: SlotCount, np| {
+        let mut config = Cluster::config(1, params, false);
+        config.allocation = Allocation::of(vec![HostEntry { slots, ..HostEntry::named("n0") }], Some(0));
+        let mut dvm = Cluster::of(config);
+        dvm.start(job("a.out", np));
+        let runs = !dvm.running.is_empty();
+        dvm.exit_all();
+        runs
+    };
+    let most = |params: &[(&str, &str)], slots: SlotCount| (1..9).take_while(|np| fits(params, slots, *np)).count();
+    let by = |rule| [("prte_set_default_slots", rule), ("prte_set_default_slots_override", "0")];
+    let instead = |rule| [("prte_set_default_slots", rule), ("prte_set_default_slots_override", "1")];
+    let counts = ["cores", "hwthreads", "sockets", "numas", "7"].map(|rule| most(&by(rule), SlotCount::FromCores));
+    assert_eq!(counts, [4, 4, 1, 1, 7]);
+    assert_eq!(most(&by("7"), SlotCount::Given(2)), 2);
+    assert_eq!(most(&instead("7"), SlotCount::Given(2)), 7);
 }
 
 #[test]

@@ -48,6 +48,16 @@ fn stacks_are_shown_before_a_job_whose_time_is_over_is_ended() {
     dvm.assert_gone();
 }
 
+#[test]
+fn a_parameter_says_how_long_stacks_may_take() {
+    let limit = |params: &[(&str, &str)]| {
+        let mut dvm = Cluster::with_job(1, params, limited(1));
+        time_is_over(&mut dvm);
+        dvm.stack_limits[0]
+    };
+    assert_eq!(limit(&[]), limit(&[("prte_timeout_for_stack_trace", "7")]) + Duration::from_secs(30 - 7));
+}
+
 /// The limit for stacks is the head's own (spec L50).
 #[test]
 fn a_debugger_that_hangs_keeps_no_job_alive() {

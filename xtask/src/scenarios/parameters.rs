@@ -13,6 +13,7 @@ pub(super) fn all() -> Vec<Scenario> {
         verbose_parameters_tell_of_nodes_launchers_and_processes,
         a_parameter_without_effect_costs_one_warning,
         each_kind_of_node_has_its_own_base_of_session_directories,
+        the_times_of_a_run_are_said_at_its_end,
     ]
 }
 
@@ -84,8 +85,9 @@ fn a_parameter_without_effect_costs_one_warning(c: &Context) -> Result<()> {
 
 fn each_kind_of_node_has_its_own_base_of_session_directories(c: &Context) -> Result<()> {
     let tool = |name: &str, line: &str| {
+        // The parameter of the head's node wins there; on other nodes the general one holds without their own.
         let call = c.tool(name, line)?.env("PRTE_MCA_prte_local_tmpdir_base", "/run");
-        Ok::<_, anyhow::Error>(call.env("PRTE_MCA_prte_tmpdir_remote_base", "/dev/shm"))
+        Ok::<_, anyhow::Error>(call.env("PRTE_MCA_prte_tmpdir_base", "/dev/shm"))
     };
     tool("prte", "--daemonize --host n0,n1")?.run()?.code(0)?;
     let script = "ls -d /run/pr* /dev/shm/pr* 2>/dev/null | cut -d/ -f2 | sort -u";
@@ -99,5 +101,11 @@ fn each_kind_of_node_has_its_own_base_of_session_directories(c: &Context) -> Res
     let named =
         "parameter prte_remote_tmpdir_base (environment variable PRTE_MCA_prte_remote_tmpdir_base): /no/such/place";
     refused.complains_about(&["n1", named])?;
+    Ok(())
+}
+
+fn the_times_of_a_run_are_said_at_its_end(c: &Context) -> Result<()> {
+    let job = c.prterun("--host n0,n1 -n 2 --prtemca ferrite_timing 1 true")?;
+    job.run()?.code(0)?.complains_about(&["Where the time went:", "start daemons", "in all"])?;
     Ok(())
 }

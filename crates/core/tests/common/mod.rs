@@ -91,6 +91,8 @@ pub struct Cluster {
     pub pipes_stay_open: bool,
     /// Daemons that take the stacks of processes of a job, in the order of their beginning.
     pub stacks: Vec<(DaemonRank, JobId, Vec<ProcId>)>,
+    /// When they give up.
+    pub stack_limits: Vec<Timestamp>,
     /// Messages for submitters about processes that wait for a debugger.
     pub ready_for_debug: Vec<String>,
     /// Streams that daemons have asked for a piece of, in order.
@@ -242,6 +244,7 @@ impl Cluster {
             pipes_stay_open: false,
             reads: Vec::new(),
             stacks: Vec::new(),
+            stack_limits: Vec::new(),
             ready_for_debug: Vec::new(),
             writers_run: false,
             lossy: None,
@@ -574,7 +577,10 @@ impl Cluster {
                 self.acknowledge(at, Input::Daemon(DaemonInput::StdinTaken { proc, bytes: data.len() as u64 }));
             }
             Effect::ReadOutput { proc, stream, .. } => self.reads.push((proc, stream)),
-            Effect::TakeStacks { job, procs, .. } => self.stacks.push((at, job, procs)),
+            Effect::TakeStacks { job, procs, until, .. } => {
+                self.stacks.push((at, job, procs));
+                self.stack_limits.push(until);
+            }
             Effect::ReadyForDebug { text, .. } => self.ready_for_debug.push(text),
             Effect::CheckOutput { .. } if self.pipes_are_full => {}
             Effect::CheckOutput { proc, stream } => {
