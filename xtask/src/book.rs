@@ -22,6 +22,7 @@ use crate::workspace::{root, target, which};
 const PAGES: [(&str, &str); 8] = [
     ("mpirun.md", "Options of Open MPI's mpirun"),
     ("refused-options.md", "Refused options"),
+    ("maps.md", "Maps and their refusals"),
     ("pdvm-json.md", "The JSON of pdvm"),
     ("service.md", "The service: JSON lines"),
     ("resource-managers.md", "Resource managers"),

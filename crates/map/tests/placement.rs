@@ -499,6 +499,18 @@ fn an_app_that_finds_slots_keeps_its_binding_when_another_does_not() {
     assert_eq!(bound, [true, true, false, false, false, false]);
 }
 
+/// The page has each text of the source: what stands between quotes up to a line break.
+#[test]
+fn the_words_of_refusals_are_documented() {
+    let page = include_str!("../../../docs/maps.md");
+    let (_, source) = include_str!("../src/topic.rs").split_once("let topic = match self").unwrap();
+    let texts: Vec<&str> = source.split('"').skip(1).step_by(2).map(|text| text.split("\\n").next().unwrap()).collect();
+    assert!(texts.len() > 9, "{texts:?}");
+    for text in texts {
+        assert!(page.contains(&format!("| `{text}` |")), "docs/maps.md lacks {text:?}");
+    }
+}
+
 #[test]
 fn each_refusal_has_the_words_that_tools_search_for() {
     let pool = nodes(1, 4, machine());

@@ -152,8 +152,9 @@ const OUTPUT: &str = "\
   timestamp               date and time in front of every line
   merge-stderr-to-stdout  standard error goes where standard output goes
   xml                     each line as <stdout nspace=N rank=R>text&#010;</stdout>, values quoted
-  dir=D, directory=D      files D/<namespace>/rank.<rank>/stdout and stderr
-  file=F, filename=F      files F.<namespace>.<rank>.out and .err
+  dir=D, directory=D      files D/<namespace>/rank.<rank>/stdout and stderr, on each process's own node
+  file=F, filename=F      files F.<namespace>.<rank>.out and .err, in the same way; directories that do
+                          not exist are made
   pattern                 (as file=F:pattern) files F.out and F.err, where F has %r or %R, and may have
                           %n namespace, %r rank, %R rank with leading zeros, %h node, %% percent sign
   copy, nocopy            with dir or file: to the terminal as well, or not (default)

@@ -16,7 +16,10 @@ const NO_DEBUGGER: &str = "Use --stop-in-init: it shows where the processes wait
 /// Options that every command with jobs refuses.
 const OF_JOBS: &[Refusal] = &[
     (&["tv"], NO_DEBUGGER),
-    (&["xterm"], "Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err."),
+    (
+        &["xterm"],
+        "No daemon has a display on which it could open windows. Give each rank a file of its own: --output file=F writes F.<namespace>.<rank>.out and .err.",
+    ),
     (
         &["memory-alloc-kinds", "gpu-support"],
         "libpmix 4 and 5 have no key for it, by which processes could be told. Set it by the MPI library's own parameters (--mca KEY VALUE).",
