@@ -40,6 +40,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "status" -d 'Show the stat
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "nodes" -d 'List its nodes and their used slots'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "jobs" -d 'List its jobs in the order of their submission'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "job" -d 'Show one job: its states, its processes, why it failed'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "wait" -d 'Wait for the ends of jobs'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "release" -d 'Let processes of a job go on that wait for a debugger (prun --stop-in-init)'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
@@ -78,6 +79,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l pid -d 'The DVM with 
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l all -d 'List all jobs that the DVM remembers (at least 100,000, see the parameter ferrite_history_jobs); the default is those that are not over, and the last 1,000 that are'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
@@ -94,6 +96,17 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-first -d
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
@@ -353,6 +366,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l system-server-only
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand release" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"

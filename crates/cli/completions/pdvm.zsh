@@ -85,6 +85,7 @@ _arguments "${_arguments_options[@]}" : \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--all[List all jobs that the DVM remembers (at least 100,000, see the parameter ferrite_history_jobs); the default is those that are not over, and the last 1,000 that are]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
@@ -108,6 +109,23 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
+&& ret=0
+;;
+(wait)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::jobs -- Number of a job, its namespace as prun --detach prints it, or the name that its author has given it (of several jobs with a name, the latest):_ferrite_values jobs' \
 && ret=0
 ;;
 (kill)
@@ -483,6 +501,7 @@ _pdvm_commands() {
 'nodes:List its nodes and their used slots' \
 'jobs:List its jobs in the order of their submission' \
 'job:Show one job\: its states, its processes, why it failed' \
+'wait:Wait for the ends of jobs' \
 'kill:End a job' \
 'release:Let processes of a job go on that wait for a debugger (prun --stop-in-init)' \
 'signal:Send a signal to the processes of a job' \
@@ -614,6 +633,11 @@ _pdvm__subcmd__top_commands() {
 _pdvm__subcmd__trace_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm trace commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__wait_commands] )) ||
+_pdvm__subcmd__wait_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm wait commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_pdvm" ]; then

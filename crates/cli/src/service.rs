@@ -3,7 +3,7 @@
 //! `requests` are the lines that it reads, `answers` those that it writes; the rest of the vocabulary is `pdvm`'s.
 //! Nothing here reads files, clocks or sockets: the head serves its DVM with the same thread.
 
-mod answers;
+pub(crate) mod answers;
 mod names;
 mod requests;
 mod talk;
@@ -30,6 +30,9 @@ use talk::Talk;
 /// The parameters of a DVM that are defaults of its jobs, and that whoever submits them has to apply. (Those of
 /// placement are filled in when a job is mapped.)
 const DEFAULTS: [&str; 3] = ["display", "output", "rtos"];
+
+/// The longest name of a task (bytes).
+const LONGEST_NAME: usize = 1_024;
 
 /// The service of one DVM.
 #[derive(Debug)]
@@ -91,9 +94,13 @@ impl Shared {
     /// # Errors
     /// Why it is none.
     pub(crate) fn submission(&self, task: Task) -> Result<Submission, String> {
-        let Task { task: _, argv, cmd, np, host, env, cwd, timeout, options, stdin, detach } = task;
+        let Task { task, argv, cmd, np, host, env, cwd, timeout, options, stdin, detach } = task;
         if detach && stdin.is_some() {
             return Err("a task that outlives its connection reads no stdin: remove detach or stdin".to_owned());
+        }
+        let task = task.unwrap_or_default();
+        if task.len() > LONGEST_NAME {
+            return Err(format!("task: a name has at most {LONGEST_NAME} bytes; give a shorter one"));
         }
         let fields = Fields { argv, cmd, np, host, env, cwd, timeout, options };
         let run = self.parser.borrow_mut().run_of(fields).map_err(|error| error.to_string())?;
@@ -103,6 +110,7 @@ impl Shared {
         let told = |error: SetupError| [error.to_string(), error.next_step()].join(" ").trim_end().to_owned();
         let mut submission = prepare_listed(run, &self.params, &self.around).map_err(told)?;
         submission.detach = detach;
+        submission.task = task;
         submission.launcher = machine::launcher("service");
         if stdin.is_some() {
             submission.spec.stdin = StdinTarget::Rank(Rank(0));

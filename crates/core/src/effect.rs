@@ -10,7 +10,7 @@ use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
     PictureFormat, PmixStatus, PreloadEntry, ProcId, ProcState, Rank, Signal, Timestamp,
 };
-use ferrite_wire::control::Reply;
+use ferrite_wire::control::{EndedJobs, JobDetail, Reply};
 use ferrite_wire::{
     CollectiveResult, Contact, EventRange, Fact, Found, Frame, LaunchOrder, PmixEvent, ProcFailure, ProcessSet, Resize,
     Served, Stream, Ticket, TimeWarning,
@@ -245,6 +245,24 @@ pub enum Effect {
         /// The answer.
         reply: Reply,
     },
+    /// Appends a job that is over to the history's files.
+    Keep {
+        /// The number of the job, counted in the order of ends.
+        number: u64,
+        /// The file that it belongs to; the files of lower numbers than `oldest` are removed.
+        file: u64,
+        /// The oldest file that stays.
+        oldest: u64,
+        /// The job.
+        job: Box<JobDetail>,
+    },
+    /// Looks into the history's files. [`crate::HeadInput::Recalled`] answers.
+    Recall {
+        /// The request that needs it; the answer repeats it.
+        request: RequestId,
+        /// What is looked for.
+        what: Recall,
+    },
     /// Tells a tool that takes PMIx events the outcome of its request for another size, which was answered at the
     /// beginning.
     Resized {
@@ -296,6 +314,24 @@ pub enum Effect {
         /// The exit code.
         code: u8,
     },
+}
+
+/// A question to the history's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recall {
+    /// A job.
+    Job(JobId),
+    /// Jobs from this number on, counted in the order of ends.
+    From(u64),
+}
+
+/// What the history's files have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recalled {
+    /// The job, if they have it.
+    Job(JobId, Option<Box<JobDetail>>),
+    /// Jobs in the order of their ends.
+    Page(EndedJobs),
 }
 
 /// Steps by which the files of a job come to this node.

@@ -10,7 +10,7 @@ use ferrite_wire::{
     ResizeRequest, StartError, Stream, Subject,
 };
 
-use crate::effect::Account;
+use crate::effect::{Account, Recalled};
 use crate::timer::Timer;
 
 /// The number of a client's request, which the driver makes and never uses twice.
@@ -188,6 +188,13 @@ pub enum HeadInput {
     },
     /// Output of a [`crate::Effect::WriteOutput`] was written or dropped.
     OutputWritten(Account),
+    /// The answer to [`crate::Effect::Recall`].
+    Recalled {
+        /// The request, from the effect.
+        request: RequestId,
+        /// What the history's files have.
+        found: Recalled,
+    },
 }
 
 /// Events of a daemon: its processes, their output and their PMIx calls.

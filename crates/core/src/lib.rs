@@ -25,7 +25,8 @@ pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
 pub use effect::{
-    Account, Effect, Effects, PmixEffect, Registration, RelayEffect, Share, Sink, SpawnRequest, StageEffect, Transition,
+    Account, Effect, Effects, PmixEffect, Recall, Recalled, Registration, RelayEffect, Share, Sink, SpawnRequest,
+    StageEffect, Transition,
 };
 pub use head::{ERROR_STATES, Head, LAUNCH_STATES, state_tables};
 pub use input::{

@@ -150,7 +150,7 @@ fn a_queued_job_that_is_cancelled_lets_those_behind_it_go_on() {
     dvm.submit(3, patient(job("narrow", 1)));
     dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(RequestId(2))));
     dvm.run();
-    assert_eq!((dvm.code_of(2), dvm.running.len()), (1, 4));
+    assert_eq!((dvm.code_of(2), dvm.running.len()), (125, 4));
 }
 
 /// Time limits count from the map (spec L16).
@@ -197,7 +197,7 @@ fn a_submission_that_is_cancelled_before_the_dvm_is_ready_is_answered_and_never_
     dvm.submit(1, Submission::of(job("a", 1)));
     dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(RequestId(1))));
     dvm.run();
-    assert_eq!(dvm.code_of(1), 1);
+    assert_eq!(dvm.code_of(1), 125);
 }
 
 /// Every accepted request gets exactly one reply (spec L39).
@@ -267,7 +267,7 @@ fn status_counts_what_is_there_and_a_job_tells_its_story() {
     let states: Vec<_> = detail.states.iter().map(|(state, _)| *state).collect();
     assert_eq!((states[0], states.last()), (JobState::Init, Some(&JobState::Running)));
     dvm.ask(6, Request::Kill(JobId(1)));
-    assert_eq!((dvm.reply(6), dvm.code_of(1)), (&Reply::Ordered, 1));
+    assert_eq!((dvm.reply(6), dvm.code_of(1)), (&Reply::Ordered, 125));
     dvm.ask(7, Request::Job(JobId(1)));
     let Reply::Job(detail) = dvm.reply(7) else { panic!() };
     assert!(detail.cause.contains("pdvm kill") && detail.status.waiting_for.is_empty());

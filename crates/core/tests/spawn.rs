@@ -276,7 +276,7 @@ fn a_failed_or_cancelled_parent_takes_its_children_along() {
         let code = if by_client {
             dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(ferrite_core::RequestId(1))));
             dvm.run();
-            1
+            125
         } else {
             dvm.exit(of(1, 1), ExitStatus::Exited(6));
             6

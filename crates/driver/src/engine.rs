@@ -25,6 +25,7 @@ use crate::control::{self, Control, Published};
 use crate::detach::Detach;
 use crate::extension::Extensions;
 use crate::guard::Keeper;
+use crate::history::History;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
 use crate::output::OutputSinks;
@@ -157,6 +158,7 @@ struct Engine {
     processes: Processes,
     sinks: OutputSinks,
     output_files: OutputFiles,
+    history: History,
     stdin: OwnStdin,
     stages: Stages,
     files: FileReader,
@@ -256,6 +258,7 @@ impl Engine {
             processes,
             sinks: OutputSinks::new(inbox.clone()),
             output_files: OutputFiles::default(),
+            history: History::new(&setup.session_dir),
             stdin: OwnStdin::new(inbox.clone()),
             stages: Stages::new(inbox.clone(), &setup.session_dir),
             files: FileReader::new(inbox.clone()),
@@ -412,6 +415,11 @@ impl Engine {
             | Effect::Accepted { .. }
             | Effect::Picture { .. }
             | Effect::Reply { .. } => self.tell_client(effect),
+            Effect::Keep { number, file, oldest, job } => self.history.keep(number, file, oldest, &job),
+            Effect::Recall { request, what } => {
+                let found = self.history.recall(what);
+                let _ = self.inbox.send(Input::Head(HeadInput::Recalled { request, found }));
+            }
             Effect::OfferRelease { campaign, nodes, back } => {
                 let offer = Offer { campaign, nodes, back };
                 release::offer(self.release_command.as_deref(), offer, &self.session_dir, &self.releases, &self.inbox);

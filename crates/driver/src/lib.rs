@@ -17,6 +17,7 @@ mod extension;
 mod files;
 mod guard;
 mod head;
+mod history;
 mod install;
 mod launcher;
 mod link;

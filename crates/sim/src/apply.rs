@@ -1,9 +1,11 @@
 //! Carries out the effects of daemons, as the driver and the operating system would.
 
 use bytes::Bytes;
-use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
+use ferrite_core::{
+    Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, Recall, Recalled, RequestId, SpawnRequest, Transition,
+};
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
-use ferrite_wire::control::{Reply, Request};
+use ferrite_wire::control::{EndedJobs, Reply, Request};
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
 
 use crate::count::Phase;
@@ -84,6 +86,7 @@ impl World {
             Effect::Accepted { .. }
             | Effect::Launched { .. }
             | Effect::WriteFile { .. }
+            | Effect::Keep { .. }
             | Effect::CloseFile(_)
             | Effect::Picture { .. } => {}
             Effect::Trace(Transition::Job { job, to, .. }) => {
@@ -92,6 +95,15 @@ impl World {
             Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
             | Effect::Resized { .. }
             | Effect::TimeWarning { .. } => {}
+            // The simulated driver keeps no history: no scenario asks for jobs that are over.
+            Effect::Recall { request, what: Recall::Job(job) } => {
+                let found = Recalled::Job(job, None);
+                self.in_turn(rank, Input::Head(HeadInput::Recalled { request, found }));
+            }
+            Effect::Recall { request, what: Recall::From(_) } => {
+                let found = Recalled::Page(EndedJobs::default());
+                self.in_turn(rank, Input::Head(HeadInput::Recalled { request, found }));
+            }
             Effect::OfferRelease { campaign, back, .. } => self.offer_release(rank, campaign, &back),
             Effect::RequestNodes { extension, ask } => self.request_nodes(extension, *ask),
             Effect::WithdrawRequest { extension } => self.manager.withdraw(extension),

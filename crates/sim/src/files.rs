@@ -64,7 +64,7 @@ impl World {
     }
 
     /// Gives an input of the disk after all earlier ones.
-    fn in_turn(&mut self, rank: DaemonRank, input: Input) {
+    pub(crate) fn in_turn(&mut self, rank: DaemonRank, input: Input) {
         let due = self.queue.now() + self.small_delay();
         let Some(host) = self.hosts.get_mut(&rank) else { return };
         host.disk_last = host.disk_last.max(due);

@@ -18,7 +18,7 @@ pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 19;
+pub const CONTROL_VERSION: u16 = 20;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -124,6 +124,13 @@ pub enum Request {
     Jobs,
     /// Asks for the details of a job; answered by [`Reply::Job`].
     Job(JobId),
+    /// Waits for the end of a job; answered by [`Reply::Job`] when it is over.
+    Wait(JobId),
+    /// Asks for a page of the history; answered by [`Reply::Ended`].
+    Ended {
+        /// The number of the first job, counted in the order of ends; older ones may be forgotten. 0 = the oldest.
+        from: u64,
+    },
     /// Asks for the DVM's counters; answered by [`Reply::Metrics`].
     Metrics,
     /// Ends a job; answered by [`Reply::Ordered`].
@@ -186,6 +193,8 @@ pub struct Submission {
     pub personality: String,
     /// The name of the submitting tool: `prun.HOST.PID`, or its namespace; empty = unknown.
     pub launcher: String,
+    /// The name that its author has given the job; empty = none.
+    pub task: String,
     /// For a spawned job: true when it is the root of a spawn tree of its own (`PMIX_SPAWN_CHILD_SEP`).
     pub separate: bool,
     /// The events about the job that its requester wants.
@@ -218,6 +227,7 @@ impl Submission {
             session: SessionChoice::Default,
             personality: String::new(),
             launcher: String::new(),
+            task: String::new(),
             separate: false,
             watch: Watch::default(),
         }
@@ -352,8 +362,10 @@ pub enum Reply {
     Nodes(Vec<NodeStatus>),
     /// Answers [`Request::Jobs`].
     Jobs(Vec<JobStatus>),
-    /// Answers [`Request::Job`].
+    /// Answers [`Request::Job`] and [`Request::Wait`].
     Job(Box<JobDetail>),
+    /// Answers [`Request::Ended`].
+    Ended(EndedJobs),
     /// Answers [`Request::Metrics`].
     Metrics(Box<Metrics>),
     /// Answers [`Request::Resize`] and [`Request::Push`]: at the beginning of the change, or at its end for a client
@@ -363,6 +375,15 @@ pub enum Reply {
     Defaults(Vec<(String, String)>),
     /// Answers [`Request::Sessions`].
     Sessions(Vec<SessionStatus>),
+}
+
+/// A page of the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedJobs {
+    /// Jobs that are over, in the order of their ends.
+    pub jobs: Vec<JobStatus>,
+    /// The number at which the next page begins; `None` = this is the last one.
+    pub next: Option<u64>,
 }
 
 /// The end of a submitted job.
@@ -581,6 +602,8 @@ pub struct JobStatus {
     pub job: JobId,
     /// Its programs, separated by ` : `.
     pub name: String,
+    /// The name that its author has given it; empty = none.
+    pub task: String,
     /// The command lines of its programs, quoted for a shell and separated by ` : `; a long one is cut and ends with
     /// `…`.
     pub command: String,

@@ -293,9 +293,10 @@ unknown one on the command line is an error. --prtemca ferrite_param_warnings 0 
 
 const EXIT_CODES: &str = "\
 0 when every process ended well; else the exit code of the first that did not, or 128 and the
-number of the signal that ended it. 1 when the job could not be started, was interrupted, lost a
-daemon, or the command line is wrong. 124 when a time limit was reached. 75 when nodes left the
-DVM with processes of the job, which may be tried again. The same with
+number of the signal that ended it. 1 when the job could not be started, prterun was interrupted, the
+job lost a daemon, or the command line is wrong. 124 when a time limit was reached. 125 when the job
+of a DVM was cancelled (Ctrl-C at prun, pdvm kill). 75 when nodes left the DVM with processes of the
+job, which may be tried again. The same with
 --runtime-options recoverable or continuous, after the last process has gone.
 ";
 

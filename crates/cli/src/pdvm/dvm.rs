@@ -1,5 +1,7 @@
 //! The DVM that `pdvm` talks to, with one function for each request.
 
+use std::collections::BTreeMap;
+
 use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
 use ferrite_types::JobId;
 use ferrite_wire::control::{
@@ -72,6 +74,36 @@ impl Dvm {
         })?;
         jobs.sort_by_key(|job| job.job);
         Ok(jobs)
+    }
+
+    /// Asks for all jobs that it remembers, in the order of their submission.
+    pub(crate) fn all_jobs(&mut self) -> Result<Vec<JobStatus>, Failure> {
+        // The history comes last: a job that ends meanwhile is in it.
+        let mut jobs: BTreeMap<JobId, JobStatus> = self.jobs()?.into_iter().map(|job| (job.job, job)).collect();
+        let mut from = Some(0);
+        while let Some(first) = from {
+            let page = self.ask(Request::Ended { from: first }, |reply| match reply {
+                Reply::Ended(page) => Some(page),
+                _ => None,
+            })?;
+            jobs.extend(page.jobs.into_iter().map(|job| (job.job, job)));
+            from = page.next.filter(|next| *next > first);
+        }
+        Ok(jobs.into_values().collect())
+    }
+
+    /// Returns the number of the latest job with this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn named(&mut self, task: &str) -> Result<JobId, Failure> {
+        let latest = |jobs: Vec<JobStatus>| jobs.iter().rev().find(|job| job.task == task).map(|job| job.job);
+        if let Some(job) = latest(self.jobs()?) {
+            return Ok(job);
+        }
+        latest(self.all_jobs()?).ok_or_else(|| {
+            Failure::Refused(format!("There is no job with the number or the name {task:?}; `pdvm jobs` lists them."))
+        })
     }
 
     /// Asks for one job.

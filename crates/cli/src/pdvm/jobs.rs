@@ -12,9 +12,9 @@ use super::text::{NONE, Side, Table, cut, cut_front, duration, or_none, plain};
 const COMMAND_WIDTH: usize = 40;
 const DIRECTORY_WIDTH: usize = 24;
 
-pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
+pub(super) fn answer(dvm: &mut Dvm, all: bool, json: bool) -> Result<String, Failure> {
     let (_, moment) = dvm.status()?;
-    let jobs = dvm.jobs()?;
+    let jobs = if all { dvm.all_jobs()? } else { dvm.jobs()? };
     Ok(if json { to_json(&jobs, &moment) } else { render(&jobs, &moment) })
 }
 

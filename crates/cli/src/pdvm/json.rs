@@ -217,6 +217,7 @@ pub(crate) struct Jobs {
 pub(crate) struct Job {
     job: u32,
     name: String,
+    task_name: Option<String>,
     command: String,
     directory: Option<String>,
     state: &'static str,
@@ -240,6 +241,7 @@ impl Job {
         Job {
             job: job.job.0,
             name: job.name.clone(),
+            task_name: text(&job.task),
             command: job.command.clone(),
             directory: job.wdir.clone(),
             state: job.state.name(),

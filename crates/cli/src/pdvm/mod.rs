@@ -27,6 +27,7 @@ pub(crate) mod status;
 mod text;
 mod top;
 mod trace;
+mod wait;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -54,7 +55,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
         return 0;
     }
     let (done, json) = match options::parse(&args) {
-        Ok(PdvmParsed::Print(text)) => (put(&text), false),
+        Ok(PdvmParsed::Print(text)) => (put(&text).map(|()| 0), false),
         Ok(PdvmParsed::Run(options)) => {
             let json = options.json;
             (run(options), json)
@@ -62,7 +63,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
         Err(error) => (Err(Failure::Usage(error)), args.iter().any(|arg| arg == "--json")),
     };
     match done {
-        Ok(()) => 0,
+        Ok(code) => code,
         Err(failure) => told(&failure, json),
     }
 }
@@ -81,14 +82,16 @@ fn told(failure: &Failure, json: bool) -> i32 {
     failure.exit_code()
 }
 
-fn run(options: PdvmOptions) -> Result<(), Failure> {
+/// Carries out a verb; returns the exit code.
+fn run(options: PdvmOptions) -> Result<i32, Failure> {
     let PdvmOptions { verb, which, json } = options;
     // The line is checked first, so that a missing DVM does not hide an error in it.
     let find = || Dvm::find(which);
-    match verb {
+    let done = match verb {
+        Verb::Wait(of) => return wait::answer(find()?, &of.jobs, json),
         Verb::Status => put(&status::answer(&mut find()?, json)?),
         Verb::Nodes => put(&nodes::answer(&mut find()?, json)?),
-        Verb::Jobs => put(&jobs::answer(&mut find()?, json)?),
+        Verb::Jobs(how) => put(&jobs::answer(&mut find()?, how.all, json)?),
         Verb::Job(of) => put(&job::answer(&mut find()?, &of.job, json)?),
         Verb::Kill(of) => put(&kill::answer(&mut find()?, &of.job, json)?),
         Verb::Release(of) => put(&release::answer(&mut find()?, &of, json)?),
@@ -115,7 +118,8 @@ fn run(options: PdvmOptions) -> Result<(), Failure> {
         }
         Verb::Trace(how) => trace::answer(&mut find()?, &how, json),
         Verb::Metrics => put(&metrics::answer(&mut find()?, json)?),
-    }
+    };
+    done.map(|()| 0)
 }
 
 /// Prints a text. A reader that is gone (`pdvm jobs | head -1`) is no failure; a full disk is.

@@ -47,9 +47,11 @@ pub(crate) enum Verb {
     /// List its nodes and their used slots
     Nodes,
     /// List its jobs in the order of their submission
-    Jobs,
+    Jobs(JobsOptions),
     /// Show one job: its states, its processes, why it failed
     Job(OneJob),
+    /// Wait for the ends of jobs
+    Wait(WaitOptions),
     /// End a job
     Kill(OneJob),
     /// Let processes of a job go on that wait for a debugger (prun --stop-in-init)
@@ -78,6 +80,48 @@ pub(crate) struct OneJob {
     /// Number of the job, or its namespace as prun --detach prints it
     #[arg(value_name = "JOB", value_parser = JobName::parse)]
     pub(crate) job: JobName,
+}
+
+/// Options of `pdvm jobs`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct JobsOptions {
+    /// List all jobs that the DVM remembers (at least 100,000, see the parameter ferrite_history_jobs); the default is
+    /// those that are not over, and the last 1,000 that are
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// Jobs whose ends are waited for.
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(
+    after_help = "Exit code: that of the job; of several jobs, that of the first one, in the order of the line, that has not ended with 0. \
+        It is 1 as well when there is no such job, which standard error says; 128 and the number of the signal that ended the wait."
+)]
+pub(crate) struct WaitOptions {
+    /// Number of a job, its namespace as prun --detach prints it, or the name that its author has given it (of several
+    /// jobs with a name, the latest)
+    #[arg(value_name = "JOB", required = true, value_parser = WaitedJob::parse)]
+    pub(crate) jobs: Vec<WaitedJob>,
+}
+
+/// A job that is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WaitedJob {
+    /// By its number.
+    Number(JobName),
+    /// By the name that its author has given it.
+    Task(String),
+}
+
+impl WaitedJob {
+    /// Parses `7`, `<dvm>@7`, or a name.
+    fn parse(text: &str) -> Result<WaitedJob, String> {
+        match JobName::parse(text) {
+            Ok(name) => Ok(WaitedJob::Number(name)),
+            Err(_) if text.is_empty() => Err("neither a number nor a name; `pdvm jobs` lists them".to_owned()),
+            Err(_) => Ok(WaitedJob::Task(text.to_owned())),
+        }
+    }
 }
 
 /// A job, and its processes that go on.
@@ -446,7 +490,10 @@ mod tests {
         for line in ["--pid 12 --json jobs", "jobs --json --pid 12"] {
             let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             let Ok(PdvmParsed::Run(options)) = parse(&args) else { panic!("{line}") };
-            assert_eq!((options.verb, options.which.pid.as_deref(), options.json), (Verb::Jobs, Some("12"), true));
+            assert_eq!(
+                (options.verb, options.which.pid.as_deref(), options.json),
+                (Verb::Jobs(JobsOptions { all: false }), Some("12"), true)
+            );
         }
     }
 

@@ -155,6 +155,7 @@ fn running_line() -> JobStatus {
     JobStatus {
         job: JobId(41),
         name: "./solver".to_owned(),
+        task: String::new(),
         command: "./solver -n 'a b'".to_owned(),
         wdir: Some("/home/u/run".to_owned()),
         procs: 8,
@@ -245,6 +246,7 @@ pub(crate) fn failed() -> JobDetail {
         status: JobStatus {
             job: JobId(40),
             name: "./a\x1b[2Jb : /opt/a/very/long/path/to/a/program".to_owned(),
+            task: String::new(),
             command: "'./a\x1b[2Jb' -v : /opt/a/very/long/path/to/a/program --with many arguments".to_owned(),
             wdir: Some("/home/u/run".to_owned()),
             procs: 2,

@@ -108,7 +108,7 @@ impl Step {
 
 /// `ended`, and an entry of `waited`: a job that is over.
 #[derive(Debug, Serialize)]
-pub(super) struct Ended {
+pub(crate) struct Ended {
     #[serde(flatten)]
     job: Job,
     signal: Option<i32>,
@@ -123,7 +123,7 @@ impl Ended {
     }
 
     /// A job of which all is known.
-    pub(super) fn of(detail: &JobDetail, moment: &Moment) -> Ended {
+    pub(crate) fn of(detail: &JobDetail, moment: &Moment) -> Ended {
         Ended {
             job: Job::of(&detail.status, moment),
             signal: signal(detail),
@@ -156,9 +156,9 @@ pub(super) struct NeverBegan<'a> {
 
 /// `waited`: the answer to `wait`.
 #[derive(Serialize)]
-pub(super) struct Waited<'a> {
-    pub(super) jobs: &'a [Ended],
-    pub(super) unknown: &'a [u32],
+pub(crate) struct Waited<'a> {
+    pub(crate) jobs: &'a [Ended],
+    pub(crate) unknown: &'a [u32],
 }
 
 /// `ordered`: the answer to `cancel` and `signal`.

@@ -299,8 +299,8 @@ impl Talk {
     fn submit(&mut self, id: Option<Id>, asked: Submit, out: &mut Out) {
         let submission = self.group();
         let (mut places, mut missing) = (Vec::with_capacity(asked.tasks.len()), 0);
-        for (place, mut described) in asked.tasks.into_iter().enumerate() {
-            let name = described.task.take();
+        for (place, described) in asked.tasks.into_iter().enumerate() {
+            let name = described.task.clone();
             let stdin = Bytes::from(described.stdin.clone().unwrap_or_default());
             let error = if self.tasks.len() >= MOST_TASKS {
                 Err(format!("{MOST_TASKS} tasks of this client are not over: wait for some of them"))

@@ -178,6 +178,7 @@ pub(crate) fn waiting(job: u32) -> JobStatus {
     JobStatus {
         job: JobId(job),
         name: "a".to_owned(),
+        task: String::new(),
         command: "./solver -n 'a b'".to_owned(),
         wdir: Some("/home/u/run".to_owned()),
         procs: 0,

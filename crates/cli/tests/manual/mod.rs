@@ -84,6 +84,10 @@ fn examples(name: &str) -> String {
         "pdvm-nodes" => &[("pdvm nodes", "The nodes, and how full they are.")],
         "pdvm-jobs" => &[("pdvm jobs", "All jobs, with their ends.")],
         "pdvm-job" => &[("pdvm job 7", "All about job 7."), ("pdvm job 7 --json | jq .cause", "Why it has failed.")],
+        "pdvm-wait" => &[
+            ("pdvm wait 7", "Returns when job 7 is over, with its exit code."),
+            ("pdvm wait $(prun --detach ./a.out) fit", "The same for a detached job, and for the task named fit."),
+        ],
         "pdvm-kill" => &[("pdvm kill 7", "Ends job 7.")],
         "pdvm-release" => {
             &[("pdvm release 7 --ranks 0,4-7", "Lets five processes of job 7 go on; the others wait for a debugger.")]
@@ -125,6 +129,12 @@ fn exit_status(name: &str) -> String {
         }
         "pterm" => "0 when the DVM has ended; 1 when there is none, or the command line is wrong.\n".to_owned(),
         "prte_info" => "0; 1 when the command line or a file of parameters is wrong.\n".to_owned(),
+        "pdvm-wait" => {
+            "That of the job; of several jobs, that of the first one, in the order of the line, that has not ended\n\
+              with 0. 1 as well when there is no such job or no DVM, and standard error says so; 128 and the number\n\
+              of the signal that ended the wait.\n"
+                .to_owned()
+        }
         _ => "0 done; 1 not done (no DVM, refused, failed), and standard error says why, as a line of JSON\n\
               with --json; 128 and the number of the signal that ended a wait.\n"
             .to_owned(),

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use ferrite_types::{JobId, JobState, ProcState, Rank, SessionId};
 use ferrite_wire::control::{
-    CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, Ending, GREETING_LEN, Histogram, JobDetail, JobStatus,
-    Metrics, NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
+    CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, EndedJobs, Ending, GREETING_LEN, Histogram, JobDetail,
+    JobStatus, Metrics, NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
 };
 use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 
@@ -150,7 +150,8 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Status => Reply::Status(Box::new(status())),
         Request::Nodes => Reply::Nodes(vec![node()]),
         Request::Jobs => Reply::Jobs(vec![job(2, Some(9_000_000)), job(1, None)]),
-        Request::Job(id) => Reply::Job(Box::new(detail(id.0))),
+        Request::Ended { .. } => Reply::Ended(EndedJobs { jobs: vec![job(2, Some(9_000_000))], next: None }),
+        Request::Job(id) | Request::Wait(id) => Reply::Job(Box::new(detail(id.0))),
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Sessions => Reply::Sessions(vec![session()]),
         Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } | Request::Release { .. } => Reply::Ordered,
@@ -238,6 +239,7 @@ fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
     JobStatus {
         job: JobId(id),
         name: "./solver".to_owned(),
+        task: String::new(),
         command: "./solver -n 'a b'".to_owned(),
         wdir: Some("/home/u/run".to_owned()),
         procs: 2,

@@ -29,7 +29,9 @@ const VERBS: &[(&[&str], &str, &str)] = &[
     (&["status"], "status", "DVM "),
     (&["nodes"], "nodes", "NODE "),
     (&["jobs"], "jobs", "JOB "),
+    (&["jobs", "--all"], "jobs", "JOB "),
     (&["job", "1"], "job", "Job 1 "),
+    (&["wait", "2"], "waited", "Job 2 "),
     (&["kill", "1"], "ordered", "Job 1 is being ended.\n"),
     (&["signal", "1", "USR1"], "ordered", "Signal 10 (SIGUSR1) goes to the processes of job 1.\n"),
     (&["grow", "--host", "n5,n6"], "resized", "Growing: allocation a1, nodes n5, n6\n"),
@@ -184,8 +186,8 @@ fn the_page_about_json_names_each_field_and_no_other() {
         let mut found = std::collections::BTreeSet::new();
         fields(&serde_json::from_str(&out).unwrap(), &mut found);
         let own = section(&format!("`{kind}`"));
-        // One job has the fields of the list of jobs as well.
-        let others = if *kind == "job" { section("`jobs`") } else { "" };
+        // One job, and those that were waited for, have the fields of the list of jobs as well.
+        let others = if ["job", "waited"].contains(kind) { section("`jobs`") } else { "" };
         for field in &found {
             assert!([own, others, common].iter().any(|text| quoted(text).any(|word| word == field)), "{kind}: {field}");
         }

@@ -103,6 +103,7 @@ impl Head {
             HeadInput::Request { id, request } => self.on_request(id, request, cx),
             HeadInput::ClientGone(request) => {
                 self.forget_pull(request, cx);
+                self.forget_wait(request);
                 self.forget_requester(request, cx);
                 self.end_submission(request, cx);
             }
@@ -113,6 +114,7 @@ impl Head {
             HeadInput::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
             HeadInput::FileRead { request, piece } => self.on_submitted_file(request, piece, cx),
             HeadInput::Stdin { request, data } => self.on_stdin(request, data, cx),
+            HeadInput::Recalled { request, found } => self.on_recalled(request, found, cx),
             HeadInput::OutputWritten(account) => self.on_output_written(account, cx),
             HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),
             HeadInput::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),

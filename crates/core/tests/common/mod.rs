@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use ferrite_core::{
     AbortScope, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, PmixCall,
-    PmixEffect, PmixToken, RelayEffect, RequestId, Sink, StageEffect, Timer,
+    PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink, StageEffect, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::control::{EndedJobs, JobDetail, Reply, Request, Submission};
 use ferrite_wire::{Contact, Members, Message, Resize, Stream, Ticket};
 
 /// See the module.
@@ -71,6 +71,8 @@ pub struct Cluster {
     pub ended_jobs: Vec<String>,
     /// Ends of requests that were answered at their beginning.
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
+    /// Jobs that the history's files have: number, file, and the job. Files that are too old are removed.
+    pub kept: Vec<(u64, u64, JobDetail)>,
     /// Warnings for requests whose sessions are about to end.
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
     /// Effects of daemons and head about clients on other nodes.
@@ -232,6 +234,7 @@ impl Cluster {
             withdrawn: Vec::new(),
             ended_jobs: Vec::new(),
             resized: Vec::new(),
+            kept: Vec::new(),
             warned: Vec::new(),
             relayed: Vec::new(),
             missing: BTreeSet::new(),
@@ -514,6 +517,21 @@ impl Cluster {
         }
     }
 
+    /// Looks into the history as the driver does; a page has 700 jobs.
+    fn recall(&self, what: Recall) -> Recalled {
+        match what {
+            Recall::Job(id) => {
+                let found = self.kept.iter().rev().find(|(.., job)| job.status.job == id);
+                Recalled::Job(id, found.map(|(.., job)| Box::new(job.clone())))
+            }
+            Recall::From(from) => {
+                let later: Vec<_> = self.kept.iter().filter(|(number, ..)| *number >= from).collect();
+                let jobs = later.iter().take(700).map(|(.., job)| job.status.clone()).collect();
+                Recalled::Page(EndedJobs { jobs, next: later.get(700).map(|(number, ..)| *number) })
+            }
+        }
+    }
+
     fn acknowledge(&mut self, at: DaemonRank, input: Input) {
         if self.flowing { self.input(at, input) } else { self.withheld.push((at, input)) }
     }
@@ -633,6 +651,14 @@ impl Cluster {
             }
             Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
             Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),
+            Effect::Keep { number, file, oldest, job } => {
+                self.kept.retain(|(_, file, _)| *file >= oldest);
+                self.kept.push((number, file, *job));
+            }
+            Effect::Recall { request, what } => {
+                let found = self.recall(what);
+                self.input(at, Input::Head(HeadInput::Recalled { request, found }));
+            }
             Effect::EndAllocation { job } => {
                 self.ended_jobs.push(job.clone());
                 self.input(at, Input::Head(HeadInput::AllocationEnded { job, error: None }));

@@ -73,6 +73,12 @@ pub const KNOWN: &[Known] = &[
          link is lost; 0 = no signs of life",
     ),
     known(
+        "ferrite_history_jobs",
+        Kind::Number(0, 10_000_000),
+        Some("100000"),
+        "jobs that are over and that prte remembers at least, in files of its session directory; 0 = the last 1,000, in memory only",
+    ),
+    known(
         "ferrite_launch_timeout",
         Kind::Number(0, 1_000_000),
         Some("60"),

@@ -4,30 +4,26 @@ mod history;
 mod relayed;
 mod requests;
 mod status;
+mod waiting;
 
 use ferrite_types::DaemonRank;
-use ferrite_wire::control::JobDetail;
 
 use self::history::History;
+use self::waiting::Waits;
 use crate::relay::Relays;
 
 /// The state of what clients see.
 #[derive(Debug)]
 pub(in crate::head) struct Clients {
     history: History,
+    /// Requests that wait for the ends of jobs.
+    waits: Waits,
     /// Clients of other nodes.
     relays: Relays,
 }
 
 impl Default for Clients {
     fn default() -> Clients {
-        Clients { history: History::default(), relays: Relays::of(DaemonRank::HEAD) }
-    }
-}
-
-impl Clients {
-    /// Keeps what is known of a job that is over.
-    pub(in crate::head) fn remember(&mut self, job: JobDetail) {
-        self.history.add(job);
+        Clients { history: History::default(), waits: Waits::default(), relays: Relays::of(DaemonRank::HEAD) }
     }
 }

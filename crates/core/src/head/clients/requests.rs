@@ -6,7 +6,7 @@ use ferrite_wire::control::{Reply, Request};
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::dvm::INTERRUPTED;
+use crate::head::dvm::CANCELLED;
 
 impl Head {
     /// Handles a request. Its one reply comes now or later (spec L39).
@@ -32,8 +32,10 @@ impl Head {
             Request::Jobs => Reply::Jobs(self.job_statuses()),
             Request::Job(job) => match self.known_detail(job) {
                 Some(detail) => Reply::Job(Box::new(detail)),
-                None => self.no_such_job(job),
+                None => return self.look_back(id, job, cx),
             },
+            Request::Wait(job) => return self.on_wait(id, job, cx),
+            Request::Ended { from } => return self.on_ended(id, from, cx),
         };
         cx.reply(id, reply);
     }
@@ -45,12 +47,13 @@ impl Head {
         ["display", "output", "rtos"].into_iter().filter_map(value).collect()
     }
 
+    /// Ends a job (spec L117).
     fn kill(&mut self, id: JobId, cx: &mut Cx) -> Reply {
         if self.jobs.get(id).is_none() {
             return self.no_such_job(id);
         }
         let text = format!("Job {id} was ended by request (pdvm kill).");
-        self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        self.fail_job(id, JobState::KilledByCmd, CANCELLED, text, cx);
         Reply::Ordered
     }
 

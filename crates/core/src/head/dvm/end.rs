@@ -24,6 +24,9 @@ impl Exit {
 /// Exit code after Ctrl-C or SIGTERM.
 pub(in crate::head) const INTERRUPTED: u8 = 1;
 
+/// The exit code of a job that its user has cancelled: ECANCELED.
+pub(in crate::head) const CANCELLED: u8 = 125;
+
 impl Head {
     /// Orders every daemon out, newcomers included. The code of the first caller counts (spec L37).
     pub(in crate::head) fn shut_down(&mut self, code: u8, cx: &mut Cx) {

@@ -20,7 +20,7 @@ use crate::LocalNode;
 use crate::cx::Cx;
 use crate::launches::{Launches, TicketBase};
 
-pub(in crate::head) use self::end::INTERRUPTED;
+pub(in crate::head) use self::end::{CANCELLED, INTERRUPTED};
 pub(in crate::head) use self::losses::Loss;
 pub(in crate::head) use self::nodes::Pool;
 

@@ -40,6 +40,8 @@ pub(in crate::head) struct Job {
     pub(super) personality: String,
     /// The tool that submitted it.
     pub(super) launcher: String,
+    /// The name that its author has given it; empty = none.
+    pub(super) task: String,
     /// Its current state.
     pub(super) state: JobState,
     pub(super) phase: Phase,
@@ -95,6 +97,7 @@ impl Job {
             watch: submission.watch,
             personality: submission.personality,
             launcher: submission.launcher,
+            task: submission.task,
             state: JobState::Init,
             phase: Phase::Unmapped(Wait::default()),
             outcome: Outcome::Open { survived: None },

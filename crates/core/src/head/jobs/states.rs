@@ -291,7 +291,7 @@ impl Head {
         cx.cancel_timer(HeadTimer::Prep(id));
         cx.cancel_timer(HeadTimer::Stacks(id));
         self.forget_stacks(id, cx);
-        self.clients.remember(self.final_detail(&job));
+        self.remember(self.final_detail(&job), cx);
         self.inherit_sessions(id, cx);
         self.sweep_sessions(cx);
         self.jobs.output.forget(id);

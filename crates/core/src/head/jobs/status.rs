@@ -29,6 +29,7 @@ impl Head {
         JobStatus {
             job: job.id,
             name: programs.join(" : "),
+            task: job.task.clone(),
             command: command_line(&job.spec.apps),
             wdir: job.spec.apps.first().filter(|app| !app.session_cwd).map(AppContext::directory),
             procs: job.size() as u32,

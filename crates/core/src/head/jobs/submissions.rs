@@ -9,7 +9,7 @@ use super::states::refuse;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::dvm::INTERRUPTED;
+use crate::head::dvm::{CANCELLED, INTERRUPTED};
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED};
 
 impl Head {
@@ -44,14 +44,14 @@ impl Head {
         }
     }
 
-    /// Handles the client's cancel: its user wants to end the job.
+    /// Handles the client's cancel: its user wants to end the job (spec L117).
     pub(in crate::head) fn on_cancel(&mut self, request: RequestId, cx: &mut Cx) {
         if self.jobs.drop_early(request) {
-            return cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
+            return cx.reply(request, Reply::Done(Done { exit_code: CANCELLED, job: None }));
         }
         for id in self.jobs.submitted_tree(request) {
             let text = format!("The run was interrupted.\nJob {id} was ended.");
-            self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+            self.fail_job(id, JobState::KilledByCmd, CANCELLED, text, cx);
         }
     }
 
@@ -66,6 +66,7 @@ impl Head {
 
     /// Replies to everybody who still waits for a job, at the end of the DVM (spec L39).
     pub(in crate::head) fn answer_submitters(&mut self, cx: &mut Cx) {
+        self.give_up_waits(cx);
         for id in self.jobs.give_up(INTERRUPTED) {
             self.reply_to_submitter(id, cx);
         }
