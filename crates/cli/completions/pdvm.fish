@@ -47,6 +47,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "grow" -d 'Add nodes to it'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "shrink" -d 'Remove nodes from it; their processes are ended'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "session" -d 'List its sessions (nodes that were requested together, and their jobs), or give one an order'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "batch" -d 'List its batches (prun --batch LIST --detach), follow one, end one, or print its results'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'Print the steps of its jobs and of its changes of size, one a line'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Show jobs and nodes, refreshed until you press q'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'Show how long a job was in each state'
@@ -318,6 +319,65 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subco
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -f -a "list" -d 'List all batches, and how far they are'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -f -a "attach" -d 'Print the records of a batch as they come, from the first one, until it is over; the exit code is its own. Ctrl-C ends the command and not the batch'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -f -a "cancel" -d 'End a batch: its jobs are cancelled, and each task gets its record'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and not __fish_seen_subcommand_from list attach cancel results" -f -a "results" -d 'Print the records so far'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from attach" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from cancel" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand batch; and __fish_seen_subcommand_from results" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F

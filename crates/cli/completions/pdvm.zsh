@@ -420,6 +420,101 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(batch)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_pdvm__subcmd__batch_commands" \
+"*::: :->batch" \
+&& ret=0
+
+    case $state in
+    (batch)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:pdvm-batch-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(attach)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':batch -- The batch, as prun --batch LIST --detach prints it:_default' \
+&& ret=0
+;;
+(cancel)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':batch -- The batch, as prun --batch LIST --detach prints it:_default' \
+&& ret=0
+;;
+(results)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':batch -- The batch, as prun --batch LIST --detach prints it:_default' \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (events)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
@@ -508,12 +603,43 @@ _pdvm_commands() {
 'grow:Add nodes to it' \
 'shrink:Remove nodes from it; their processes are ended' \
 'session:List its sessions (nodes that were requested together, and their jobs), or give one an order' \
+'batch:List its batches (prun --batch LIST --detach), follow one, end one, or print its results' \
 'events:Print the steps of its jobs and of its changes of size, one a line' \
 'top:Show jobs and nodes, refreshed until you press q' \
 'trace:Show how long a job was in each state' \
 'metrics:Show its counters since its start' \
     )
     _describe -t commands 'pdvm commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__batch_commands] )) ||
+_pdvm__subcmd__batch_commands() {
+    local commands; commands=(
+'list:List all batches, and how far they are' \
+'attach:Print the records of a batch as they come, from the first one, until it is over; the exit code is its own. Ctrl-C ends the command and not the batch' \
+'cancel:End a batch\: its jobs are cancelled, and each task gets its record' \
+'results:Print the records so far' \
+    )
+    _describe -t commands 'pdvm batch commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__batch__subcmd__attach_commands] )) ||
+_pdvm__subcmd__batch__subcmd__attach_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm batch attach commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__batch__subcmd__cancel_commands] )) ||
+_pdvm__subcmd__batch__subcmd__cancel_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm batch cancel commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__batch__subcmd__list_commands] )) ||
+_pdvm__subcmd__batch__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm batch list commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__batch__subcmd__results_commands] )) ||
+_pdvm__subcmd__batch__subcmd__results_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm batch results commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__events_commands] )) ||
 _pdvm__subcmd__events_commands() {

@@ -2,12 +2,14 @@
 //! `outcome` makes the line about a finished job, and `list` is the loop. This module opens the files and checks them.
 
 mod bar;
+mod detached;
 pub(crate) mod feed;
 pub mod line;
 mod list;
 mod outcome;
 mod resume;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
@@ -24,7 +26,7 @@ use feed::Feed;
 use line::LineParser;
 use list::{List, Setting};
 use outcome::Epoch;
-use resume::Done;
+use resume::{Begun, Done};
 
 /// The most bad lines that are shown; more of them share one mistake.
 const SHOWN: usize = 10;
@@ -35,8 +37,14 @@ pub(crate) fn start(
     batch: &BatchRun,
     setup: &ClientSetup,
     around: &Surroundings,
-    connect: impl FnOnce() -> Option<Connection>,
+    mut connect: impl FnMut() -> Option<Connection>,
 ) -> i32 {
+    if setup.run.detach {
+        let mut parser = LineParser::new(around.environment.clone());
+        return detached::submit(name, batch, setup, around, &mut parser, connect);
+    }
+    let own = detached::Own::of_process(around);
+    let around = &detached::without_own(around);
     let mut parser = LineParser::new(around.environment.clone());
     let (input, total) = match open(batch, setup, around, &mut parser) {
         Ok(opened) => opened,
@@ -48,11 +56,33 @@ pub(crate) fn start(
             return REFUSED;
         }
     };
-    let (results, finished) = match open_results(batch, around) {
+    // The results of a batch that goes on are read with the name of its DVM.
+    let mut connection = None;
+    if own.as_ref().is_some_and(|own| own.restarted) {
+        let Some(found) = connect() else { return REFUSED };
+        connection = Some(found);
+    }
+    let begun = own.as_ref().zip(connection.as_ref()).map(|(own, c)| Begun { dvm: c.dvm(), batch: own.batch.0 });
+    let (results, finished) = match open_results(batch, around, begun) {
         Ok(opened) => opened,
         Err(text) => return command::refuse(name, &text, "Give another file. Nothing was started."),
     };
-    let Some(mut connection) = connect() else { return REFUSED };
+    let connection = match connection {
+        Some(connection) => Some(connection),
+        None => connect(),
+    };
+    let Some(mut connection) = connection else {
+        // The DVM has ended before the batch began.
+        if let (Some(_), Some(mut results)) = (&own, results) {
+            detached::leave_out(batch, &finished, &mut parser, &mut results);
+        }
+        return REFUSED;
+    };
+    let recovered = match own.as_ref().filter(|own| own.restarted).map(|own| own.recover(&mut connection)) {
+        None => BTreeMap::new(),
+        Some(Ok(recovered)) => recovered,
+        Some(Err(error)) => return command::refuse(name, &error.to_string(), error.next_step()),
+    };
     let epoch = match connection.ask(Request::Status) {
         Ok(Reply::Status(status)) => Epoch::of(status.now_us),
         Ok(_) => Epoch::of(0),
@@ -65,7 +95,7 @@ pub(crate) fn start(
     }
     let setting = Setting { name, batch, params: &params, around };
     match ClientLoop::new(connection, input, &heard(&setup.signals)) {
-        Ok(client) => List::new(setting, parser, client, results, epoch, total, finished).run(),
+        Ok(client) => List::new(setting, parser, client, (results, finished), epoch, total, (own, recovered)).run(),
         Err(error) => {
             command::refuse(name, &format!("cannot watch the jobs: {error}"), "See `ulimit -n`, and try again.")
         }
@@ -74,7 +104,11 @@ pub(crate) fn start(
 
 /// Opens the file for results. A list that is resumed goes on in the file that has them, and leaves out what has ended
 /// well.
-fn open_results(batch: &BatchRun, around: &Surroundings) -> Result<(Option<File>, Done), String> {
+fn open_results(
+    batch: &BatchRun,
+    around: &Surroundings,
+    begun: Option<Begun<'_>>,
+) -> Result<(Option<File>, Done), String> {
     let Some(path) = &batch.resume else {
         let created = batch.results.as_ref().map(|path| File::create(around.cwd.join(path))).transpose();
         let results = created.map_err(|error| format!("--results: cannot write the file: {error}"))?;
@@ -85,7 +119,7 @@ fn open_results(batch: &BatchRun, around: &Surroundings) -> Result<(Option<File>
     let mut file = options.read(true).append(true).create(true).open(around.cwd.join(path)).map_err(cannot)?;
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(cannot)?;
-    let done = Done::of(&text).map_err(|why| format!("--resume {path}: {why}"))?;
+    let done = Done::of(&text, begun).map_err(|why| format!("--resume {path}: {why}"))?;
     if !text.is_empty() && !text.ends_with('\n') {
         // A cut-off result becomes a line of its own, and does not swallow the next one.
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
@@ -118,7 +152,7 @@ fn open(
 /// Counts the jobs of a file; the error names its bad lines.
 fn check(
     name: &str,
-    mut file: File,
+    mut file: impl Read,
     setup: &ClientSetup,
     around: &Surroundings,
     parser: &mut LineParser,

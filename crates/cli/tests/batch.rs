@@ -7,10 +7,13 @@ mod fake;
 
 use std::process::Stdio;
 
-use fake::{Client, Fake, signal, stderr, stdout, waiting};
-use ferrite_types::{JobState, StdinTarget};
+use fake::{Client, Fake, detail, signal, stderr, stdout, waiting};
+use ferrite_types::{JobId, JobState, StdinTarget};
 use ferrite_wire::Stream;
-use ferrite_wire::control::{ClientMessage, Reply, Request};
+use ferrite_wire::control::{
+    BatchCounts, BatchId, BatchOrder, BatchStatus, ClientMessage, DvmMessage, EndedJobs, Ending, JobStatus, Reply,
+    Request,
+};
 use rustix::process::Signal;
 
 const PRUN: &str = env!("CARGO_BIN_EXE_prun");
@@ -286,4 +289,148 @@ fn a_long_list_is_run_with_few_open_at_a_time() {
     let output = fake.command(PRUN, &["--batch", "jobs", "--max-running", "16"]).output().unwrap();
     assert_eq!((output.status.code(), results(&stdout(&output)).len()), (Some(0), 2_000));
     assert_eq!(dvm.join().unwrap(), 16);
+}
+
+/// The endings of the final records, by the lines of their tasks.
+fn ended(records: &str) -> Vec<(u64, String)> {
+    let values = records.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mut ended: Vec<_> = values
+        .filter(|value| value["record"] == "ended")
+        .map(|value| (value["line"].as_u64().unwrap(), value["ending"].as_str().unwrap().to_owned()))
+        .collect();
+    ended.sort();
+    ended
+}
+
+/// `prun` as the process of a batch that another process has begun, with these results.
+fn goes_on(fake: &Fake, before: &str) -> std::process::Command {
+    std::fs::write(fake.path().join("jobs"), "0\n0\n0\n0\n{\"id\": \"x\", \"argv\": [\"0\"]}\n").unwrap();
+    std::fs::write(fake.path().join("results"), before).unwrap();
+    let mut command = fake.command(PRUN, &["--batch", "jobs", "--resume", "results", "--keep-going"]);
+    command.env("FERRITE_BATCH", "3").env("FERRITE_BATCH_RESTARTED", "1");
+    command
+}
+
+/// What has ended is not run again, whether its record was written or not (spec L119).
+#[test]
+fn a_batch_that_goes_on_asks_for_jobs_that_have_no_record() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        let job = |number: u32, task: &str, ending: Option<Ending>| JobStatus {
+            task: task.to_owned(),
+            exit_code: ending.map(|ending| u8::from(ending != Ending::Done)),
+            ending,
+            procs: 1,
+            ..waiting(number)
+        };
+        let (mut submitted, mut counts) = (Vec::new(), BatchCounts::default());
+        while let Some(message) = client.hear() {
+            let (id, request) = match message {
+                ClientMessage::Open { id, request } => (id, request),
+                ClientMessage::Starts => continue,
+                other => panic!("{other:?}"),
+            };
+            match request {
+                Request::Jobs => {
+                    let jobs = vec![job(1, "b3:1", Some(Ending::Failed)), job(5, "b3:x", None), job(6, "b4:4", None)];
+                    client.reply(id, Reply::Jobs(jobs));
+                }
+                Request::Wait(JobId(5)) => {
+                    client.reply(id, Reply::Job(Box::new(detail(job(5, "b3:x", Some(Ending::Killed))))))
+                }
+                Request::Ended { from } => {
+                    let jobs = match from {
+                        0 => vec![job(2, "b3:2", Some(Ending::Done))],
+                        _ => vec![job(3, "b3:3", Some(Ending::Killed)), job(4, "b4:4", Some(Ending::Done))],
+                    };
+                    client.reply(id, Reply::Ended(EndedJobs { jobs, next: (from == 0).then_some(7) }));
+                }
+                Request::Submit(submission) => {
+                    submitted.push(submission.task);
+                    client.accept(id, 10 + submitted.len() as u32);
+                    client.say(&DvmMessage::Launched { id, result: Ok(()) });
+                    client.over(id, 10 + submitted.len() as u32, 0);
+                }
+                Request::Batch(BatchOrder::Report { counts: new, .. }) => {
+                    counts = new;
+                    // It does not wait for the answer to its last report.
+                    let answer = DvmMessage::Reply { id, reply: Reply::Ordered };
+                    let _ = std::io::Write::write_all(&mut client.stream, &answer.encode_frame());
+                }
+                Request::Status => client.answer_status(id),
+                other => panic!("{other:?}"),
+            }
+        }
+        (submitted, counts)
+    });
+    // The first task has its record; that of the second is cut off.
+    let before = "{\"record\":\"batch\",\"dvm\":\"prte-host-77\",\"batch\":3}\n\
+                  {\"record\":\"ended\",\"line\":1,\"id\":null,\"exit_code\":1,\"ending\":\"failed\"}\n{\"record\":\"ended\",\"li";
+    let output = goes_on(&fake, before).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
+    let (submitted, counts) = dvm.join().unwrap();
+    assert_eq!(submitted, ["b3:3", "b3:4", "b3:x"]);
+    let results = std::fs::read_to_string(fake.path().join("results")).unwrap();
+    let done = |line| (line, "done".to_owned());
+    assert_eq!(ended(&results), [(1, "failed".to_owned()), done(2), done(3), done(4), done(5)]);
+    assert_eq!((counts.ended, counts.failed, counts.open, counts.bytes), (5, 1, 0, results.len() as u64));
+    assert_eq!(results.matches("\"record\":\"started\"").count(), 3);
+}
+
+/// Each task has its record (spec L118).
+#[test]
+fn the_batch_of_a_dvm_that_is_lost_has_a_record_for_each_task() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        client.tell_status();
+        let (id, _) = loop {
+            match client.hear() {
+                Some(ClientMessage::Open { id, request: Request::Submit(submission) }) => break (id, submission),
+                Some(_) => {}
+                None => panic!("it has left"),
+            }
+        };
+        client.accept(id, 1);
+    });
+    std::fs::write(fake.path().join("jobs"), "0\n0\n0\n# none\n0\n").unwrap();
+    let mut command = fake.command(PRUN, &["--batch", "jobs", "--results", "results", "--max-running", "1"]);
+    let output = command.env("FERRITE_BATCH", "3").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    dvm.join().unwrap();
+    let results = std::fs::read_to_string(fake.path().join("results")).unwrap();
+    let not_run = |line| (line, "not_run".to_owned());
+    assert_eq!(ended(&results), [(1, "unknown".to_owned()), not_run(2), not_run(3), not_run(5)]);
+}
+
+/// The list goes whole, with the surroundings of its submitter (spec L118).
+#[test]
+fn a_detached_list_is_handed_over_and_a_bad_one_is_refused() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| match client.hear() {
+        Some(ClientMessage::Open { id, request: Request::Batch(BatchOrder::Start(start)) }) => {
+            let counts = BatchCounts::default();
+            let (name, results) = (start.name.clone(), "r".to_owned());
+            let (began_us, ended_us, exit_code, restarts) = (0, None, None, 0);
+            let status =
+                BatchStatus { batch: BatchId(7), name, counts, results, began_us, ended_us, exit_code, restarts };
+            client.reply(id, Reply::Batches(vec![status]));
+            *start
+        }
+        other => panic!("{other:?}"),
+    });
+    std::fs::write(fake.path().join("jobs"), "0\n'\n").unwrap();
+    let line = ["--batch", "jobs", "--detach", "--results", "r", "--keep-going", "--max-running", "3"];
+    let output = fake.command(PRUN, &line).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains("jobs:2: the quote"), "{}", stderr(&output));
+    std::fs::write(fake.path().join("jobs"), "0\n").unwrap();
+    let output = fake.command(PRUN, &line).env("MINE", "1").output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str(), stderr(&output).as_str()), (Some(0), "b7\n", ""));
+    let start = dvm.join().unwrap();
+    assert_eq!((&start.list[..], start.results.as_deref()), (&b"0\n"[..], Some("r")));
+    assert!(
+        start.options.contains(&"--keep-going".to_owned()) && start.options.contains(&"--max-running=3".to_owned())
+    );
+    assert!(start.env.contains(&("MINE".to_owned(), "1".to_owned())));
+    assert_eq!(start.cwd, fake.path().canonicalize().unwrap().display().to_string());
 }

@@ -10,7 +10,7 @@ use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
     PictureFormat, PmixStatus, PreloadEntry, ProcId, ProcState, Rank, Signal, Timestamp,
 };
-use ferrite_wire::control::{EndedJobs, JobDetail, Reply};
+use ferrite_wire::control::{BatchId, BatchStart, EndedJobs, JobDetail, Reply};
 use ferrite_wire::{
     CollectiveResult, Contact, EventRange, Fact, Found, Frame, LaunchOrder, PmixEvent, ProcFailure, ProcessSet, Resize,
     Served, Stream, Ticket, TimeWarning,
@@ -256,6 +256,8 @@ pub enum Effect {
         /// The job.
         job: Box<JobDetail>,
     },
+    /// A request about the processes and files of batches.
+    Batch(BatchEffect),
     /// Looks into the history's files. [`crate::HeadInput::Recalled`] answers.
     Recall {
         /// The request that needs it; the answer repeats it.
@@ -314,6 +316,29 @@ pub enum Effect {
         /// The exit code.
         code: u8,
     },
+}
+
+/// Effects for batches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BatchEffect {
+    /// Writes the list to a file and starts the process that submits its jobs. [`crate::BatchInput::Started`] answers,
+    /// and later [`crate::BatchInput::Ended`].
+    Start(BatchId, Box<BatchStart>),
+    /// Starts that process again, which goes on with what has no record. The same answer.
+    Restart(BatchId),
+    /// Asks that process to cancel everything and to end.
+    Cancel(BatchId),
+    /// Reads from the file of results. [`crate::BatchInput::Read`] answers.
+    Read {
+        /// The request that needs it; the answer repeats it.
+        request: RequestId,
+        /// The batch.
+        batch: BatchId,
+        /// Where to begin (bytes).
+        offset: u64,
+    },
+    /// Removes the files of a batch that is over, as far as they are in the session directory.
+    Forget(BatchId),
 }
 
 /// A question to the history's files.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use ferrite_types::{
     CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, ProcId, Rank, Signal,
 };
-use ferrite_wire::control::{Request, SessionOrder, Submission};
+use ferrite_wire::control::{BatchId, Request, SessionOrder, Submission};
 use ferrite_wire::{
     CollectiveResult, ControlOrder, DataCall, EventRange, FilePiece, Frame, GroupPart, Members, PmixEvent,
     ResizeRequest, StartError, Stream, Subject,
@@ -188,12 +188,32 @@ pub enum HeadInput {
     },
     /// Output of a [`crate::Effect::WriteOutput`] was written or dropped.
     OutputWritten(Account),
+    /// An event of a batch.
+    Batch(BatchInput),
     /// The answer to [`crate::Effect::Recall`].
     Recalled {
         /// The request, from the effect.
         request: RequestId,
         /// What the history's files have.
         found: Recalled,
+    },
+}
+
+/// Events of batches.
+#[derive(Clone, Debug)]
+pub enum BatchInput {
+    /// The process of a batch was started: the file of results, or why it could not be.
+    Started(BatchId, Result<String, String>),
+    /// The process of a batch has ended.
+    Ended(BatchId, ExitStatus),
+    /// A piece of the file of results; none = there is no more.
+    Read {
+        /// The request, from the effect.
+        request: RequestId,
+        /// The batch.
+        batch: BatchId,
+        /// The piece, or why it cannot be read.
+        data: Result<Bytes, String>,
     },
 }
 

@@ -25,12 +25,13 @@ pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
 pub use effect::{
-    Account, Effect, Effects, PmixEffect, Recall, Recalled, Registration, RelayEffect, Share, Sink, SpawnRequest,
-    StageEffect, Transition,
+    Account, BatchEffect, Effect, Effects, PmixEffect, Recall, Recalled, Registration, RelayEffect, Share, Sink,
+    SpawnRequest, StageEffect, Transition,
 };
 pub use head::{ERROR_STATES, Head, LAUNCH_STATES, state_tables};
 pub use input::{
-    AbortScope, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RelayId, RelayInput, RequestId,
+    AbortScope, BatchInput, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RelayId, RelayInput,
+    RequestId,
 };
 pub use node::Node;
 pub use timer::{DaemonTimer, HeadTimer, LinkTimer, Timer};

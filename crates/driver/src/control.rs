@@ -103,10 +103,11 @@ impl Control {
         }
     }
 
-    /// Tells a PMIx tool whether its job runs; other clients learn it from the messages that follow.
+    /// Tells a PMIx tool, and whoever has asked for it, whether its job runs; other clients learn it from the messages
+    /// that follow.
     pub(crate) fn launched(&self, request: RequestId, result: Result<(), PmixStatus>) {
         match self.hub.open.borrow().get(&request) {
-            Some(Asker::Client(client, id)) if client.is_tool() => {
+            Some(Asker::Client(client, id)) if client.hears_starts() => {
                 client.send(DvmMessage::Launched { id: *id, result }, None);
             }
             Some(Asker::Here(Answer::Submitter(submitter))) => submitter.launched(result),

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ferrite_core::{
-    Account, DaemonInput, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink, Transition,
+    Account, BatchInput, DaemonInput, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink,
+    Transition,
 };
 use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, JobId, PictureFormat, Rank, Signal, Timestamp};
@@ -18,6 +19,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
+use crate::batches::Batches;
 use crate::children::Processes;
 use crate::control::relay::{Relays, SocketOwner};
 use crate::control::service::Opened;
@@ -159,6 +161,7 @@ struct Engine {
     sinks: OutputSinks,
     output_files: OutputFiles,
     history: History,
+    batches: Batches,
     stdin: OwnStdin,
     stages: Stages,
     files: FileReader,
@@ -259,6 +262,7 @@ impl Engine {
             sinks: OutputSinks::new(inbox.clone()),
             output_files: OutputFiles::default(),
             history: History::new(&setup.session_dir),
+            batches: Batches::new(inbox.clone(), &setup.session_dir),
             stdin: OwnStdin::new(inbox.clone()),
             stages: Stages::new(inbox.clone(), &setup.session_dir),
             files: FileReader::new(inbox.clone()),
@@ -348,6 +352,9 @@ impl Engine {
     }
 
     fn handle(&mut self, input: Input) {
+        if let Input::Head(HeadInput::Batch(BatchInput::Ended(batch, _))) = &input {
+            self.batches.reaped(*batch);
+        }
         let mut effects = std::mem::take(&mut self.effects);
         self.node.handle(self.clock.now(), input, &mut effects);
         for effect in effects.drain() {
@@ -415,6 +422,7 @@ impl Engine {
             | Effect::Accepted { .. }
             | Effect::Picture { .. }
             | Effect::Reply { .. } => self.tell_client(effect),
+            Effect::Batch(effect) => self.batches.apply(effect),
             Effect::Keep { number, file, oldest, job } => self.history.keep(number, file, oldest, &job),
             Effect::Recall { request, what } => {
                 let found = self.history.recall(what);
@@ -574,6 +582,7 @@ impl Engine {
         if let Some(control) = &self.control {
             control.flush(FLUSH_LIMIT).await;
         }
+        self.batches.finish(FLUSH_LIMIT).await;
         self.launcher.close().await;
         self.extensions.finish().await;
         if let Some(gone) = self.launcher_end.take() {

@@ -8,6 +8,7 @@
 
 mod accepting;
 mod attribute;
+mod batches;
 mod children;
 mod control;
 mod daemon;
@@ -40,6 +41,7 @@ mod topology;
 
 use ferrite_core::Input;
 
+pub use batches::{BATCH_VARIABLE, RESTARTED_VARIABLE};
 pub use control::service::{Interpreter, Said, Service};
 pub use daemon::{DaemonRun, run_daemon};
 pub use files::write_report;

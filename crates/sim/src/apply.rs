@@ -87,6 +87,8 @@ impl World {
             | Effect::Launched { .. }
             | Effect::WriteFile { .. }
             | Effect::Keep { .. }
+            // No simulated client submits a batch.
+            | Effect::Batch(_)
             | Effect::CloseFile(_)
             | Effect::Picture { .. } => {}
             Effect::Trace(Transition::Job { job, to, .. }) => {

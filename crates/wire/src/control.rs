@@ -4,6 +4,7 @@
 //! gets a clear refusal. Then frames follow: a length (4 bytes, little-endian) and that many bytes of postcard. The
 //! client numbers its requests; everything that belongs to one carries its number, and each gets exactly one [`Reply`].
 
+mod batch;
 mod session;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use ferrite_types::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use self::batch::{BatchCounts, BatchId, BatchOrder, BatchPiece, BatchStart, BatchStatus, MOST_OF_BATCH};
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
@@ -109,6 +111,8 @@ pub enum ClientMessage {
     /// connection ends. The DVM sends [`DvmMessage::Launched`], [`DvmMessage::ReadyForDebug`], [`DvmMessage::Resized`]
     /// and [`DvmMessage::Warned`]. A tool uses the number of a request once only.
     Tool,
+    /// Asks for a [`DvmMessage::Launched`] when the processes of a job run that this connection has submitted.
+    Starts,
 }
 
 /// A request of a client. Each gets one [`Reply`].
@@ -169,6 +173,8 @@ pub enum Request {
         /// The order.
         directive: SessionDirective,
     },
+    /// Is about batches.
+    Batch(BatchOrder),
     /// Ends the DVM; answered by [`Reply::Ordered`]. The connection closes when the DVM is gone.
     Terminate,
 }
@@ -246,7 +252,7 @@ pub enum DvmMessage {
         /// The job's namespace.
         nspace: String,
     },
-    /// For a PMIx tool, before the reply: the processes of its job run, or never will.
+    /// For a PMIx tool and whoever asks for it, before the reply: the processes of its job run, or never will.
     Launched {
         /// The number of the submission.
         id: u32,
@@ -375,6 +381,10 @@ pub enum Reply {
     Defaults(Vec<(String, String)>),
     /// Answers [`Request::Sessions`].
     Sessions(Vec<SessionStatus>),
+    /// Answers [`BatchOrder::Start`] and [`BatchOrder::List`].
+    Batches(Vec<BatchStatus>),
+    /// Answers [`BatchOrder::Results`].
+    Results(BatchPiece),
 }
 
 /// A page of the history.

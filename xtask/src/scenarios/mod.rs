@@ -8,6 +8,7 @@ mod attacks_bounds;
 mod attacks_files;
 mod attacks_pmix;
 mod bad_input;
+mod batches;
 mod chaos;
 mod context;
 mod debuggers;
@@ -141,6 +142,7 @@ fn all() -> Vec<Scenario> {
     all.extend(preload::all());
     all.extend(streams::all());
     all.extend(dvm::all());
+    all.extend(batches::all());
     all.extend(relayed::all());
     all.extend(relayed_tools::all());
     all.extend(psets::all());

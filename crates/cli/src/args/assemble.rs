@@ -424,14 +424,7 @@ impl Job {
 
     fn batch_of(&mut self, options: BatchOptions) -> Result<(), UsageError> {
         self.batch = connect::batch(options)?;
-        match self.batch.is_some() && self.detach {
-            false => Ok(()),
-            true => Err(UsageError::Conflict {
-                what: "--detach and --batch are both given".to_owned(),
-                next: "Results come from jobs that are waited for: remove --detach, and put `&` behind the command."
-                    .to_owned(),
-            }),
-        }
+        Ok(())
     }
 
     /// Refuses options about the private DVM of `prterun` when the job goes to a DVM that is running.

@@ -347,7 +347,7 @@ A job without -n (or -N, --map-by ppr) is one process. Jobs wait for slots, read
 
 Results are JSON Lines, one object for each job when it is over:
 
-  {\"schema\":1,\"index\":0,\"line\":1,\"id\":\"a\",\"job\":7,\"exit_code\":0,\"ending\":\"done\",\"attempts\":1,
+  {\"schema\":1,\"record\":\"ended\",\"index\":0,\"line\":1,\"id\":\"a\",\"job\":7,\"exit_code\":0,\"ending\":\"done\",\"attempts\":1,
    \"queued\":T,\"started\":T,\"ended\":T,\"node\":\"n1\",\"error\":null}
 
 ending: done, failed, killed, refused or \"lost ranks\", as pdvm jobs says; cancelled (by Ctrl-C), not_run (the list
@@ -361,4 +361,12 @@ prun --batch FILE --resume RESULTS runs what has not ended well yet, by id or el
 
 After the first failure no more jobs are submitted, those that run are waited for; --keep-going goes on.
 The exit code is 0 when all jobs ended well, else 1.
+
+prun --batch FILE --detach hands the list over to the DVM, prints the batch (b1), and ends. A process on the head's
+node, in the same directory and with the same environment, runs the list; the DVM starts it again when it is killed.
+pdvm batch list shows how far it is; attach prints the records as they come, results those so far; cancel ends it.
+The records are in the file of --results on that node, or in the DVM's session directory, which goes with the DVM.
+Before the result of a job come {\"record\":\"submitted\",\"index\",\"line\",\"id\",\"job\",\"attempt\",\"at\"} and \"started\";
+the first record is {\"record\":\"batch\",\"dvm\",\"batch\"}. The output of jobs without files of their own is dropped.
+pdvm wait b1:a waits for the job with id a, b1:17 for that of line 17 if it has no id. The end of the DVM cancels it.
 ";

@@ -390,7 +390,7 @@ pub(crate) struct ConnectionOptions {
 #[command(next_help_heading = "Submission")]
 pub(crate) struct SubmitOptions {
     /// Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped
-    /// unless it goes to files (--output dir=D)
+    /// unless it goes to files (--output dir=D). With --batch: print the batch and end; the DVM runs the list
     #[arg(long)]
     pub(crate) detach: bool,
     /// Wait for slots when they are taken; without this option the job is refused

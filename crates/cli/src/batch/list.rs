@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,12 +11,17 @@ use ferrite_client::{ClientEvent, ClientLoop};
 use ferrite_rm::Params;
 use ferrite_types::{JobId, Signal};
 use ferrite_wire::Stream;
-use ferrite_wire::control::{ClientMessage, Done, DvmMessage, Ending, JobStatus, Reply, Request, Submission};
+use ferrite_wire::control::{
+    BatchCounts, ClientMessage, Done, DvmMessage, Ending, JobStatus, Reply, Request, Submission,
+};
 
 use super::bar::Bar;
+use super::detached::Own;
 use super::feed::{Feed, Line};
 use super::line::{LineParser, id_of};
-use super::outcome::{CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, UNKNOWN};
+use super::outcome::{
+    CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, SCHEMA, Step, UNKNOWN, line_of, now,
+};
 use super::resume::Done as Finished;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
@@ -37,6 +42,15 @@ const ERROR_LIMIT: usize = 4096;
 /// Number of the request that asks which jobs run; the numbers of jobs begin at 1.
 const WHICH_RUN: u32 = 0;
 
+/// Number of the reports of a batch; the numbers of jobs never come so far.
+const REPORT: u32 = u32::MAX;
+
+/// Number of the last report: the one before it may have no answer yet.
+const LAST_REPORT: u32 = REPORT - 1;
+
+/// The most time for the last report of a batch to be taken.
+const LAST_WORD: Duration = Duration::from_secs(2);
+
 /// A submitted job that is not over.
 struct Open {
     index: u64,
@@ -53,6 +67,22 @@ struct Open {
     withdrawn: bool,
     /// True when the DVM was lost while the job was open.
     is_lost: bool,
+}
+
+/// Returns the jobs of a list in the lines after this one: their lines and their names. It ends at a read error.
+pub(super) fn jobs_beyond(taken: u64, mut list: impl Read, parser: &mut LineParser) -> Vec<(u64, Option<String>)> {
+    let (mut feed, mut buffer, mut jobs) = (Feed::default(), vec![0; READ], Vec::new());
+    while !feed.is_over() {
+        let Ok(count) = list.read(&mut buffer) else { break };
+        feed.push(&buffer[..count]);
+        while let Some((line, text)) = feed.next_line() {
+            let text = text.unwrap_or_default();
+            if line > taken && !matches!(parser.parse(&text), Ok(None)) {
+                jobs.push((line, id_of(&text)));
+            }
+        }
+    }
+    jobs
 }
 
 /// True for a job that need not be run again. A job may go on without processes that went with their nodes.
@@ -94,6 +124,12 @@ pub(super) struct List<'a> {
     finished: Finished,
     /// True for a list that is read to its end when it was stopped: a file, and no pipe.
     is_file: bool,
+    /// The batch of the DVM that this list is; `None` = the list of this command alone.
+    own: Option<Own>,
+    /// Jobs of the list that a killed process has submitted and that are over, by the names of their tasks.
+    recovered: BTreeMap<String, JobStatus>,
+    /// Number of the line that was taken last.
+    taken: u64,
 }
 
 impl<'a> List<'a> {
@@ -101,10 +137,10 @@ impl<'a> List<'a> {
         setting: Setting<'a>,
         parser: LineParser,
         client: ClientLoop,
-        results: Option<File>,
+        (results, finished): (Option<File>, Finished),
         epoch: Epoch,
         total: Option<u64>,
-        finished: Finished,
+        (own, recovered): (Option<Own>, BTreeMap<String, JobStatus>),
     ) -> List<'a> {
         List {
             setting,
@@ -123,13 +159,22 @@ impl<'a> List<'a> {
             withdrawn: 0,
             finished,
             is_file: total.is_some(),
+            own,
+            recovered,
+            taken: 0,
         }
     }
 
     /// Runs the list to its end; returns the exit code.
     pub(super) fn run(mut self) -> i32 {
+        if let Some(own) = &self.own {
+            let begun = line_of(&own.begun(self.client.dvm()));
+            self.client.send(&ClientMessage::Starts);
+            self.write_line(&begun);
+        }
         loop {
             self.submit_more();
+            self.report(REPORT);
             if self.open.is_empty() {
                 if self.feed.is_over() || (self.stopped && !self.is_file) {
                     return self.finish();
@@ -145,6 +190,20 @@ impl<'a> List<'a> {
             if let Some(code) = self.on(event) {
                 return code;
             }
+        }
+    }
+
+    /// Tells the DVM how far the batch is, when it has heard the last report.
+    fn report(&mut self, id: u32) {
+        let counts = BatchCounts {
+            tasks: self.progress.total.unwrap_or(self.progress.ended + self.open.len() as u64),
+            ended: self.progress.ended,
+            failed: self.progress.failed,
+            open: self.open.len() as u64,
+            bytes: self.results.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |file| file.len()),
+        };
+        if let Some(order) = self.own.as_mut().and_then(|own| own.report(counts)) {
+            self.client.send(&ClientMessage::Open { id, request: Request::Batch(order) });
         }
     }
 
@@ -164,16 +223,31 @@ impl<'a> List<'a> {
         loop {
             match self.feed.next_line() {
                 Some((line, text)) => {
+                    self.taken = line;
                     let text = text.unwrap_or_default();
                     let id = id_of(&text);
                     let is_job = !matches!(self.parser.parse(&text), Ok(None));
                     if is_job && !self.is_finished(line, id.as_deref()) {
                         let index = self.take_index();
                         self.write_result(&Outcome::without_run(index, line, id.as_deref(), NOT_RUN));
+                        self.progress.ended += 1;
+                        self.progress.failed += 1;
                     }
                 }
                 None if self.feed.is_over() || self.client.is_reading() => return,
                 None => return self.client.read_input(READ),
+            }
+        }
+    }
+
+    /// Writes a result for each line of a file that was not taken, when no more events come.
+    fn leave_out_all(&mut self) {
+        let path = self.is_file.then(|| self.setting.around.cwd.join(&self.setting.batch.file));
+        let Some(file) = path.and_then(|path| File::open(path).ok()) else { return };
+        for (line, id) in jobs_beyond(self.taken, file, &mut self.parser) {
+            if !self.is_finished(line, id.as_deref()) {
+                let index = self.take_index();
+                self.write_result(&Outcome::without_run(index, line, id.as_deref(), NOT_RUN));
             }
         }
     }
@@ -184,12 +258,14 @@ impl<'a> List<'a> {
         if is_finished {
             self.take_index();
             self.progress.ended += 1;
+            self.progress.failed += u64::from(self.finished.has_failed(line, id));
         }
         is_finished
     }
 
     /// Submits the job of a line, or reports why the line has none.
     fn take(&mut self, line: u64, text: Line) {
+        self.taken = line;
         let id = text.as_ref().ok().and_then(|text| id_of(text));
         let parsed = text.map_err(str::to_owned).and_then(|text| self.parser.parse(&text).map_err(|e| e.to_string()));
         let described = match parsed {
@@ -205,10 +281,14 @@ impl<'a> List<'a> {
             prepare_listed(described.run, self.setting.params, self.setting.around).map_err(|e| e.to_string());
         match submission.and_then(|submission| Ok((submission, opened?))) {
             Err(why) => self.refuse(line, id.as_deref(), &why),
-            Ok((submission, files)) => {
+            Ok((mut submission, files)) => {
+                if let Some(own) = &self.own {
+                    submission.task = own.task(line, id.as_deref());
+                }
+                let over = self.recovered.remove(&submission.task);
                 let retries = described.retries.unwrap_or(self.setting.batch.retries);
                 let index = self.take_index();
-                self.submit(Open {
+                let open = Open {
                     index,
                     line,
                     id,
@@ -220,7 +300,15 @@ impl<'a> List<'a> {
                     files,
                     withdrawn: false,
                     is_lost: false,
-                });
+                };
+                match over {
+                    // It is over, and the process that had to write its record was killed.
+                    Some(status) => {
+                        let done = Done { exit_code: status.exit_code.unwrap_or(1), job: Some(status) };
+                        self.end(&Open { attempts: 1, ..open }, &done);
+                    }
+                    None => self.submit(open),
+                }
             }
         }
     }
@@ -294,7 +382,9 @@ impl<'a> List<'a> {
         match message {
             DvmMessage::Accepted { id, job, .. } => {
                 self.open.get_mut(&id).into_iter().for_each(|open| open.job = Some(job));
+                self.write_step("submitted", id);
             }
+            DvmMessage::Launched { id, result: Ok(()) } => self.write_step("started", id),
             DvmMessage::Output { id, stream, data, .. } => self.on_output(id, stream, &data),
             DvmMessage::Notice { id, text } => {
                 for open in self.open.get_mut(&id).into_iter().filter(|open| open.error.len() < ERROR_LIMIT) {
@@ -305,6 +395,7 @@ impl<'a> List<'a> {
             // Jobs of a list have no standard input; a program that reads it sees its end.
             DvmMessage::ReadStdin { id, .. } => self.client.send(&ClientMessage::Stdin { id, data: Bytes::new() }),
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
+            DvmMessage::Reply { id: REPORT, .. } => self.own.iter_mut().for_each(Own::heard),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
             // Lines that ask for pictures are refused, because each job would replace the file of the one before.
             DvmMessage::Picture { .. } | DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
@@ -325,6 +416,10 @@ impl<'a> List<'a> {
                 open.error = format!("its output cannot be written: {error}");
                 self.client.send(&ClientMessage::Cancel { id });
             }
+            return;
+        }
+        // As for a detached job: nobody reads it.
+        if self.own.is_some() {
             return;
         }
         // Without a file of their own, results are on standard output; the output of jobs goes to standard error then.
@@ -350,6 +445,8 @@ impl<'a> List<'a> {
             self.withdrawn += 1;
             let outcome = Outcome::without_run(open.index, open.line, open.id.as_deref(), NOT_RUN);
             self.write_result(&Outcome { job: open.job.map(|JobId(job)| job), ..outcome });
+            self.progress.ended += 1;
+            self.progress.failed += 1;
         } else if !is_good(&done) && open.retries > 0 && !self.stopped {
             open.retries -= 1;
             self.submit(open);
@@ -432,12 +529,18 @@ impl<'a> List<'a> {
             open.is_lost = true;
             self.end(&open, &Done { exit_code: 1, job: None });
         }
+        self.leave_out_all();
         self.write(Stream::Stderr, frame::framed(self.setting.name, &[why, next]).as_bytes());
         self.client.finish();
         REFUSED
     }
 
     fn finish(&mut self) -> i32 {
+        if let Some(own) = &mut self.own {
+            own.heard();
+            self.report(LAST_REPORT);
+            self.client.send_all(LAST_WORD);
+        }
         self.bar.leave(&mut self.client, &self.progress.line(0));
         if self.stopped && self.interrupts == 0 && (self.withdrawn > 0 || !self.feed.is_over()) {
             let text = "a job failed, and what had not started was left out";
@@ -450,8 +553,22 @@ impl<'a> List<'a> {
         i32::from(self.progress.failed > 0 || self.stopped)
     }
 
+    /// Writes a record about a step of a job, in a detached batch.
+    fn write_step(&mut self, record: &'static str, id: u32) {
+        let Some(open) = self.open.get(&id).filter(|_| self.own.is_some()) else { return };
+        let Open { index, line, attempts: attempt, .. } = *open;
+        if let Some(JobId(job)) = open.job {
+            let id = open.id.as_deref();
+            let step = line_of(&Step { schema: SCHEMA, record, index, line, id, job, attempt, at: now() });
+            self.write_line(&step);
+        }
+    }
+
     fn write_result(&mut self, outcome: &Outcome<'_>) {
-        let line = outcome.line();
+        self.write_line(&outcome.line());
+    }
+
+    fn write_line(&mut self, line: &str) {
         let Some(file) = &mut self.results else { return self.write(Stream::Stdout, line.as_bytes()) };
         if let Err(error) = file.write_all(line.as_bytes()) {
             self.results = None;

@@ -13,6 +13,8 @@ pub(crate) const SCHEMA: u32 = 1;
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcome<'a> {
     pub(crate) schema: u32,
+    /// `ended`; other records have other fields.
+    pub(crate) record: &'static str,
     /// Number of the job, counted from 0 in the order of lines.
     pub(crate) index: u64,
     /// Number of the line, counted from 1.
@@ -30,6 +32,43 @@ pub(crate) struct Outcome<'a> {
     pub(crate) error: Option<&'a str>,
 }
 
+/// The record of a job that is over. Each job has one.
+pub(crate) const ENDED: &str = "ended";
+
+/// The first record of a detached batch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Begun<'a> {
+    pub(crate) schema: u32,
+    pub(crate) record: &'static str,
+    pub(crate) dvm: &'a str,
+    pub(crate) batch: u32,
+}
+
+/// A step of a job of a detached batch.
+#[derive(Debug, Serialize)]
+pub(crate) struct Step<'a> {
+    pub(crate) schema: u32,
+    /// `submitted` or `started`.
+    pub(crate) record: &'static str,
+    pub(crate) index: u64,
+    pub(crate) line: u64,
+    pub(crate) id: Option<&'a str>,
+    pub(crate) job: u32,
+    pub(crate) attempt: u32,
+    /// Seconds since 1970.
+    pub(crate) at: f64,
+}
+
+/// Formats a record as a line.
+pub(crate) fn line_of(record: &impl Serialize) -> String {
+    serde_json::to_string(record).expect("numbers and texts can be written as JSON") + "\n"
+}
+
+/// The time (seconds since 1970, to the millisecond).
+pub(crate) fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| (d.as_secs_f64() * 1e3).round() / 1e3)
+}
+
 /// The ending of a job that was never started: the list was stopped before.
 pub(crate) const NOT_RUN: &str = "not_run";
 /// The ending of a job that this command has ended.
@@ -44,6 +83,7 @@ impl<'a> Outcome<'a> {
     pub(crate) fn without_run(index: u64, line: u64, id: Option<&'a str>, ending: &'static str) -> Outcome<'a> {
         Outcome {
             schema: SCHEMA,
+            record: ENDED,
             index,
             line,
             id,
@@ -63,7 +103,7 @@ impl<'a> Outcome<'a> {
 impl Outcome<'_> {
     /// Formats the result as a line.
     pub(crate) fn line(&self) -> String {
-        serde_json::to_string(self).expect("numbers and texts can be written as JSON") + "\n"
+        line_of(self)
     }
 }
 
@@ -181,7 +221,7 @@ mod tests {
         };
         assert_eq!(
             outcome.line(),
-            "{\"schema\":1,\"index\":0,\"line\":2,\"id\":\"a\\nb\",\"job\":null,\"exit_code\":null,\"ending\":\"not_run\",\"attempts\":0,\
+            "{\"schema\":1,\"record\":\"ended\",\"index\":0,\"line\":2,\"id\":\"a\\nb\",\"job\":null,\"exit_code\":null,\"ending\":\"not_run\",\"attempts\":0,\
              \"queued\":null,\"started\":1790000001.235,\"ended\":null,\"node\":null,\"error\":\"no\"}\n"
         );
     }

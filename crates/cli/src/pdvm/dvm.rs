@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
 use ferrite_types::JobId;
 use ferrite_wire::control::{
-    ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request, SessionStatus,
+    BatchOrder, BatchStatus, ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply,
+    Request, SessionStatus,
 };
 
 use super::failure::Failure;
@@ -118,6 +119,14 @@ impl Dvm {
     pub(crate) fn sessions(&mut self) -> Result<Vec<SessionStatus>, Failure> {
         self.ask(Request::Sessions, |reply| match reply {
             Reply::Sessions(sessions) => Some(sessions),
+            _ => None,
+        })
+    }
+
+    /// Asks for its batches.
+    pub(crate) fn batches(&mut self) -> Result<Vec<BatchStatus>, Failure> {
+        self.ask(Request::Batch(BatchOrder::List), |reply| match reply {
+            Reply::Batches(batches) => Some(batches),
             _ => None,
         })
     }

@@ -3,7 +3,7 @@
 
 use ferrite_types::{AllocId, AllocReqId, CampaignKind, JobState, ProcState, SessionId, Signal, StdinTarget};
 use ferrite_wire::control::{
-    AppRecord, CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
+    AppRecord, BatchStatus, CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
     SessionChoice, SessionStatus,
 };
 use serde::Serialize;
@@ -163,6 +163,54 @@ impl Waiting {
     pub(crate) fn of(job: &JobStatus) -> Waiting {
         Waiting { job: job.job.0, name: job.name.clone(), state: job.state.name(), waiting_for: text(&job.waiting_for) }
     }
+}
+
+/// `kind: "batches"`.
+#[derive(Serialize)]
+pub(crate) struct Batches {
+    pub(crate) batches: Vec<Batch>,
+}
+
+/// A batch.
+#[derive(Serialize)]
+pub(crate) struct Batch {
+    batch: u32,
+    list: String,
+    tasks: u64,
+    ended: u64,
+    failed: u64,
+    open: u64,
+    results: String,
+    restarts: u32,
+    exit_code: Option<u8>,
+    submitted_s: f64,
+    ended_s: Option<f64>,
+}
+
+impl Batch {
+    pub(crate) fn of(status: &BatchStatus) -> Batch {
+        let BatchStatus { batch, name, counts, results, restarts, exit_code, began_us, ended_us } = status;
+        Batch {
+            batch: batch.0,
+            list: name.clone(),
+            tasks: counts.tasks,
+            ended: counts.ended,
+            failed: counts.failed,
+            open: counts.open,
+            results: results.clone(),
+            restarts: *restarts,
+            exit_code: *exit_code,
+            submitted_s: seconds(*began_us),
+            ended_s: ended_us.map(seconds),
+        }
+    }
+}
+
+/// `kind: "batch_ordered"`.
+#[derive(Serialize)]
+pub(crate) struct BatchOrdered {
+    pub(crate) order: &'static str,
+    pub(crate) batch: u32,
 }
 
 /// `kind: "nodes"`.

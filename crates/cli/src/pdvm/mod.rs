@@ -3,6 +3,7 @@
 //! `candidates` serves the completion scripts of shells, `dvm` sends requests, `moment` converts times, `text` lays
 //! out, and `json` has the schema (docs/pdvm-json.md).
 
+mod batch;
 mod candidates;
 mod dvm;
 mod events;
@@ -88,6 +89,7 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
     // The line is checked first, so that a missing DVM does not hide an error in it.
     let find = || Dvm::find(which);
     let done = match verb {
+        Verb::Batch(of) => return batch::answer(find()?, &of.verb, json),
         Verb::Wait(of) => return wait::answer(find()?, &of.jobs, json),
         Verb::Status => put(&status::answer(&mut find()?, json)?),
         Verb::Nodes => put(&nodes::answer(&mut find()?, json)?),

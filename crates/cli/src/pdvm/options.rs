@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ferrite_types::{AllocId, AllocReqId, JobId, Signal};
 use ferrite_wire::Inheritance;
+use ferrite_wire::control::BatchId;
 
 use super::release::{RankList, parse_ranks};
 use super::signal::parse_signal;
@@ -64,6 +65,8 @@ pub(crate) enum Verb {
     Shrink(ShrinkOptions),
     /// List its sessions (nodes that were requested together, and their jobs), or give one an order
     Session(SessionOptions),
+    /// List its batches (prun --batch LIST --detach), follow one, end one, or print its results
+    Batch(BatchOptions),
     /// Print the steps of its jobs and of its changes of size, one a line
     Events(EventsOptions),
     /// Show jobs and nodes, refreshed until you press q
@@ -243,6 +246,47 @@ pub(crate) struct ShrinkOptions {
 pub(crate) struct SessionOptions {
     #[command(subcommand)]
     pub(crate) verb: SessionVerb,
+}
+
+/// Options of `pdvm batch`.
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs"
+)]
+pub(crate) struct BatchOptions {
+    #[command(subcommand)]
+    pub(crate) verb: BatchVerb,
+}
+
+/// What is done with batches.
+#[derive(Clone, Debug, PartialEq, Subcommand)]
+pub(crate) enum BatchVerb {
+    /// List all batches, and how far they are
+    List,
+    /// Print the records of a batch as they come, from the first one, until it is over; the exit code is its own.
+    /// Ctrl-C ends the command and not the batch
+    Attach(OneBatch),
+    /// End a batch: its jobs are cancelled, and each task gets its record
+    Cancel(OneBatch),
+    /// Print the records so far
+    Results(OneBatch),
+}
+
+/// A batch.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct OneBatch {
+    /// The batch, as prun --batch LIST --detach prints it
+    #[arg(value_name = "BATCH", value_parser = parse_batch)]
+    pub(crate) batch: BatchId,
+}
+
+/// Parses `b3` or `3`.
+fn parse_batch(text: &str) -> Result<BatchId, String> {
+    let number = text.strip_prefix('b').unwrap_or(text).parse();
+    number.map(BatchId).map_err(|_| "not the number of a batch; `pdvm batch list` lists them".to_owned())
 }
 
 /// The order for a session, or the wish for a list.

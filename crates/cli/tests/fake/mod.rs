@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 use ferrite_types::Rank;
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{
-    CONTROL_VERSION, ClientMessage, Done, DvmMessage, DvmStatus, Ending, GREETING_LEN, JobStatus, Reply, Request,
-    Submission, greeting,
+    CONTROL_VERSION, ClientMessage, Done, DvmMessage, DvmStatus, Ending, GREETING_LEN, JobDetail, JobRecord, JobStatus,
+    Reply, Request, Submission, greeting,
 };
 use ferrite_wire::{DvmContact, Stream};
 
@@ -147,29 +147,45 @@ impl Client {
     /// The first question of a list.
     pub(crate) fn tell_status(&mut self) {
         match self.hear() {
-            Some(ClientMessage::Open { id, request: Request::Status }) => {
-                let status = DvmStatus {
-                    dvm: "prte-host-77".to_owned(),
-                    version: "0".to_owned(),
-                    now_us: 0,
-                    state: None,
-                    waiting_for: String::new(),
-                    nodes: 1,
-                    daemons: 1,
-                    slots: 1,
-                    slots_in_use: 0,
-                    jobs_running: 0,
-                    jobs_queued: 0,
-                    jobs_held: 0,
-                    campaigns: Vec::new(),
-                    jobs_ended: 0,
-                    jobs_failed: 0,
-                    procs_running: 0,
-                };
-                self.reply(id, Reply::Status(Box::new(status)));
-            }
+            Some(ClientMessage::Open { id, request: Request::Status }) => self.answer_status(id),
             other => panic!("{other:?}"),
         }
+    }
+
+    pub(crate) fn answer_status(&mut self, id: u32) {
+        let status = DvmStatus {
+            dvm: "prte-host-77".to_owned(),
+            version: "0".to_owned(),
+            now_us: 0,
+            state: None,
+            waiting_for: String::new(),
+            nodes: 1,
+            daemons: 1,
+            slots: 1,
+            slots_in_use: 0,
+            jobs_running: 0,
+            jobs_queued: 0,
+            jobs_held: 0,
+            campaigns: Vec::new(),
+            jobs_ended: 0,
+            jobs_failed: 0,
+            procs_running: 0,
+        };
+        self.reply(id, Reply::Status(Box::new(status)));
+    }
+}
+
+/// All about a job.
+pub(crate) fn detail(status: JobStatus) -> JobDetail {
+    JobDetail {
+        status,
+        nspace: String::new(),
+        states: Vec::new(),
+        procs: Vec::new(),
+        places: Vec::new(),
+        cause: String::new(),
+        lost_ranks: Vec::new(),
+        record: JobRecord::default(),
     }
 }
 

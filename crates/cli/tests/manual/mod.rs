@@ -88,6 +88,19 @@ fn examples(name: &str) -> String {
             ("pdvm wait 7", "Returns when job 7 is over, with its exit code."),
             ("pdvm wait $(prun --detach ./a.out) fit", "The same for a detached job, and for the task named fit."),
         ],
+        "pdvm-batch" => &[
+            ("pdvm batch list", "The batches, and how far they are."),
+            ("pdvm batch attach b1", "The records of batch b1 as they come; returns when it is over."),
+        ],
+        "pdvm-batch-list" => &[("pdvm batch list --json", "The same for programs.")],
+        "pdvm-batch-attach" => &[(
+            "pdvm batch attach b1 | jq 'select(.record == \"ended\" and .exit_code != 0)'",
+            "The tasks that have failed, as they come.",
+        )],
+        "pdvm-batch-cancel" => &[("pdvm batch cancel b1", "Ends batch b1; each of its tasks gets its record.")],
+        "pdvm-batch-results" => {
+            &[("pdvm batch results b1 > results", "The records so far, for prun --resume results.")]
+        }
         "pdvm-kill" => &[("pdvm kill 7", "Ends job 7.")],
         "pdvm-release" => {
             &[("pdvm release 7 --ranks 0,4-7", "Lets five processes of job 7 go on; the others wait for a debugger.")]
@@ -129,6 +142,11 @@ fn exit_status(name: &str) -> String {
         }
         "pterm" => "0 when the DVM has ended; 1 when there is none, or the command line is wrong.\n".to_owned(),
         "prte_info" => "0; 1 when the command line or a file of parameters is wrong.\n".to_owned(),
+        "pdvm-batch-attach" => {
+            "That of the batch: 0 when all of its tasks have ended well, else 1. 1 as well when there is no such\n\
+              batch or no DVM, and standard error says so; 128 and the number of the signal that ended the wait.\n"
+                .to_owned()
+        }
         "pdvm-wait" => {
             "That of the job; of several jobs, that of the first one, in the order of the line, that has not ended\n\
               with 0. 1 as well when there is no such job or no DVM, and standard error says so; 128 and the number\n\

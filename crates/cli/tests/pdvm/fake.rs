@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use ferrite_types::{JobId, JobState, ProcState, Rank, SessionId};
 use ferrite_wire::control::{
-    CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, EndedJobs, Ending, GREETING_LEN, Histogram, JobDetail,
-    JobStatus, Metrics, NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
+    BatchCounts, BatchId, BatchOrder, BatchStatus, CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, EndedJobs,
+    Ending, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus, Reply, Request,
+    SessionStatus, greeting,
 };
 use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 
@@ -163,9 +164,24 @@ pub(crate) fn usual(request: &Request) -> Reply {
             };
             resized(if wait { ResizeOutcome::Done } else { ResizeOutcome::Begun })
         }
-        Request::Submit(_) | Request::Pull(_) | Request::Defaults | Request::Terminate => {
+        Request::Batch(BatchOrder::List) => Reply::Batches(vec![batch()]),
+        Request::Batch(BatchOrder::Cancel(_)) => Reply::Ordered,
+        Request::Batch(_) | Request::Submit(_) | Request::Pull(_) | Request::Defaults | Request::Terminate => {
             Reply::Refused("pdvm never asks this".to_owned())
         }
+    }
+}
+
+fn batch() -> BatchStatus {
+    BatchStatus {
+        batch: BatchId(1),
+        name: "list".to_owned(),
+        counts: BatchCounts { tasks: 3, ended: 1, failed: 0, open: 2, bytes: 9 },
+        results: "/results".to_owned(),
+        began_us: 1_000_000,
+        ended_us: None,
+        exit_code: None,
+        restarts: 0,
     }
 }
 

@@ -31,6 +31,8 @@ const VERBS: &[(&[&str], &str, &str)] = &[
     (&["jobs"], "jobs", "JOB "),
     (&["jobs", "--all"], "jobs", "JOB "),
     (&["job", "1"], "job", "Job 1 "),
+    (&["batch", "list"], "batches", "BATCH "),
+    (&["batch", "cancel", "b1"], "batch_ordered", "Batch b1 "),
     (&["wait", "2"], "waited", "Job 2 "),
     (&["kill", "1"], "ordered", "Job 1 is being ended.\n"),
     (&["signal", "1", "USR1"], "ordered", "Signal 10 (SIGUSR1) goes to the processes of job 1.\n"),

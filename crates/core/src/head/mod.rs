@@ -114,6 +114,7 @@ impl Head {
             HeadInput::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
             HeadInput::FileRead { request, piece } => self.on_submitted_file(request, piece, cx),
             HeadInput::Stdin { request, data } => self.on_stdin(request, data, cx),
+            HeadInput::Batch(input) => self.on_batch_input(input, cx),
             HeadInput::Recalled { request, found } => self.on_recalled(request, found, cx),
             HeadInput::OutputWritten(account) => self.on_output_written(account, cx),
             HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),

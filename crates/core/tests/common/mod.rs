@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use ferrite_core::{
-    AbortScope, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, PmixCall,
-    PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink, StageEffect, Timer,
+    AbortScope, BatchEffect, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node,
+    PmixCall, PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink, StageEffect, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
@@ -73,6 +73,8 @@ pub struct Cluster {
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
     /// Jobs that the history's files have: number, file, and the job. Files that are too old are removed.
     pub kept: Vec<(u64, u64, JobDetail)>,
+    /// What was asked for processes and files of batches.
+    pub batches: Vec<BatchEffect>,
     /// Warnings for requests whose sessions are about to end.
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
     /// Effects of daemons and head about clients on other nodes.
@@ -235,6 +237,7 @@ impl Cluster {
             ended_jobs: Vec::new(),
             resized: Vec::new(),
             kept: Vec::new(),
+            batches: Vec::new(),
             warned: Vec::new(),
             relayed: Vec::new(),
             missing: BTreeSet::new(),
@@ -651,6 +654,7 @@ impl Cluster {
             }
             Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
             Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),
+            Effect::Batch(effect) => self.batches.push(effect),
             Effect::Keep { number, file, oldest, job } => {
                 self.kept.retain(|(_, file, _)| *file >= oldest);
                 self.kept.push((number, file, *job));

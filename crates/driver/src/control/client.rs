@@ -52,6 +52,8 @@ pub(super) struct Client {
     follow: Cell<Option<u32>>,
     /// True for the connection of a PMIx tool, with the requests that may own sessions.
     tool: Cell<bool>,
+    /// True when the client wants to hear that its jobs run.
+    starts: Cell<bool>,
     asked: RefCell<Vec<RequestId>>,
     events_lost: Cell<u64>,
     closed: Cell<bool>,
@@ -202,6 +204,7 @@ pub(super) fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub)
         }
         ClientMessage::Follow { id } => client.follow.set(Some(id)),
         ClientMessage::Tool => client.tool.set(true),
+        ClientMessage::Starts => client.starts.set(true),
     }
     Ok(())
 }
@@ -331,6 +334,11 @@ impl Client {
     /// Returns the request number under which the client follows events.
     pub(super) fn follows(&self) -> Option<u32> {
         self.follow.get()
+    }
+
+    /// True when the client hears that its jobs run.
+    pub(super) fn hears_starts(&self) -> bool {
+        self.tool.get() || self.starts.get()
     }
 
     /// True for the connection of a PMIx tool.

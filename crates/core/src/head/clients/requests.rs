@@ -34,6 +34,7 @@ impl Head {
                 Some(detail) => Reply::Job(Box::new(detail)),
                 None => return self.look_back(id, job, cx),
             },
+            Request::Batch(order) => return self.on_batch(id, order, cx),
             Request::Wait(job) => return self.on_wait(id, job, cx),
             Request::Ended { from } => return self.on_ended(id, from, cx),
         };

@@ -104,6 +104,7 @@ impl Head {
     /// Forgets a request whose client is gone.
     pub(in crate::head) fn forget_wait(&mut self, request: RequestId) {
         self.clients.waits.forget(request);
+        self.clients.batches.forget(request);
     }
 
     /// Answers all waits at the end of the DVM (spec L39).
@@ -111,5 +112,6 @@ impl Head {
         for (request, job) in std::mem::take(&mut self.clients.waits).jobs {
             cx.reply(request, Reply::Refused(format!("The DVM is ending, and job {job} is not over.")));
         }
+        self.give_up_batches(cx);
     }
 }

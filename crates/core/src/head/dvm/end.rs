@@ -77,6 +77,7 @@ impl Head {
     /// Ends every job, then the DVM, which exits with `code`.
     pub(in crate::head) fn stop_all(&mut self, why: &str, code: u8, cx: &mut Cx) {
         self.refuse_early(why, cx);
+        self.end_batches(cx);
         let jobs: Vec<JobId> = self.jobs.iter().map(Job::id).collect();
         for job in &jobs {
             self.fail_job(*job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
