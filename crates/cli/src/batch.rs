@@ -6,6 +6,7 @@ mod detached;
 pub(crate) mod feed;
 pub mod line;
 mod list;
+pub mod order;
 mod outcome;
 mod resume;
 
@@ -160,11 +161,12 @@ fn check(
     let mut feed = Feed::default();
     let mut buffer = vec![0; 64 * 1024];
     let (mut jobs, mut bad, mut shown) = (0, 0, String::new());
+    let mut names = order::Names::default();
     while !feed.is_over() {
         let count = file.read(&mut buffer).map_err(|e| format!("cannot read the list of jobs {name}: {e}"))?;
         feed.push(&buffer[..count]);
         while let Some((number, line)) = feed.next_line() {
-            match line.map_err(str::to_owned).and_then(|line| is_job(&line, setup, around, parser)) {
+            match line.map_err(str::to_owned).and_then(|line| is_job(&line, setup, around, (parser, &mut names))) {
                 Ok(job) => jobs += u64::from(job),
                 Err(why) => {
                     bad += 1;
@@ -183,9 +185,13 @@ fn check(
     }
 }
 
-fn is_job(line: &str, setup: &ClientSetup, around: &Surroundings, parser: &mut LineParser) -> Result<bool, String> {
-    match parser.parse(line).map_err(|e| e.to_string())? {
-        Some(job) => prepare_listed(job.run, &setup.params, around).map(|_| true).map_err(|e| e.to_string()),
-        None => Ok(false),
-    }
+fn is_job(
+    line: &str,
+    setup: &ClientSetup,
+    around: &Surroundings,
+    (parser, names): (&mut LineParser, &mut order::Names),
+) -> Result<bool, String> {
+    let Some(job) = parser.parse(line).map_err(|e| e.to_string())? else { return Ok(false) };
+    names.add(job.id.as_deref(), &job.after)?;
+    prepare_listed(job.run, &setup.params, around).map(|_| true).map_err(|e| e.to_string())
 }

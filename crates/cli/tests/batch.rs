@@ -434,3 +434,46 @@ fn a_detached_list_is_handed_over_and_a_bad_one_is_refused() {
     assert!(start.env.contains(&("MINE".to_owned(), "1".to_owned())));
     assert_eq!(start.cwd, fake.path().canonicalize().unwrap().display().to_string());
 }
+
+/// `after` and `after_any` (spec L121).
+#[test]
+fn tasks_wait_for_those_that_they_name_and_never_run_after_a_failure() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(serve);
+    let list = [
+        r#"{"id": "good", "argv": ["0"]}"#,
+        r#"{"id": "bad", "argv": ["3"]}"#,
+        r#"{"id": "both", "argv": ["0"], "after": ["good", "bad"]}"#,
+        r#"{"id": 9, "argv": ["0"], "after": ["good"], "after_any": ["bad"], "stdout": "nine"}"#,
+        r#"{"argv": ["0"], "after": ["both"]}"#,
+        r#"{"argv": ["0"], "after": [9]}"#,
+    ];
+    std::fs::write(fake.path().join("jobs"), list.join("\n")).unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--keep-going"]).output().unwrap();
+    let (mut got, text) = (results(&stdout(&output)), stdout(&output));
+    assert_eq!(got.iter().map(|result| result.1).collect::<Vec<_>>()[..2], [1, 2], "{text}");
+    got.sort();
+    let never = |index, id, name| {
+        result(index, index + 1, id, None, 0, &format!("{name:?}, for which it waits, has not ended well"))
+    };
+    let expected = [
+        result(0, 1, "good", Some(0), 1, ""),
+        result(1, 2, "bad", Some(3), 1, ""),
+        never(2, "both", "bad"),
+        result(3, 4, "9", Some(0), 1, ""),
+        never(4, "", "both"),
+        result(5, 6, "", Some(0), 1, ""),
+    ];
+    assert_eq!(got, expected);
+    assert_eq!((output.status.code(), dvm.join().unwrap()), (Some(1), 4));
+}
+
+#[test]
+fn a_list_whose_tasks_wait_for_what_is_not_before_them_is_refused() {
+    let fake = Fake::new();
+    let list = "{\"id\": \"a\", \"argv\": [\"0\"], \"after\": [\"b\"]}\n{\"id\": \"b\", \"argv\": [\"0\"]}\n";
+    std::fs::write(fake.path().join("jobs"), list).unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--pid", "1"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains("jobs:1: after: no earlier line has the id \"b\""), "{}", stderr(&output));
+}

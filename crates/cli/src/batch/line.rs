@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::order::After;
 use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError, WHICH_DVM};
 
 /// A job, as its line describes it.
@@ -21,6 +22,8 @@ pub struct BatchLine {
     pub stderr: Option<String>,
     /// Number of further runs after a failure; `None` = the list's number.
     pub retries: Option<u32>,
+    /// The jobs of the list that it waits for.
+    pub after: After,
 }
 
 /// Why a line describes no job.
@@ -71,6 +74,10 @@ struct Described {
     stderr: Option<String>,
     output: Option<String>,
     retries: Option<u32>,
+    #[serde(default)]
+    after: Vec<Id>,
+    #[serde(default)]
+    after_any: Vec<Id>,
 }
 
 /// The name that a user gives something in JSON.
@@ -124,7 +131,7 @@ impl LineParser {
             return self.described(line).map(Some);
         }
         let run = self.run(&words(line)?)?;
-        Ok(Some(BatchLine { id: None, run, stdout: None, stderr: None, retries: None }))
+        Ok(Some(BatchLine { id: None, run, stdout: None, stderr: None, retries: None, after: After::default() }))
     }
 
     fn described(&mut self, line: &str) -> Result<BatchLine, LineError> {
@@ -134,9 +141,11 @@ impl LineParser {
             (Some(both), None, None) => (Some(both.clone()), Some(both)),
             _ => return Err(LineError::Output),
         };
-        let Described { id, retries, argv, cmd, np, host, env, cwd, timeout, options, .. } = job;
+        let Described { id, retries, after, after_any, argv, cmd, np, host, env, cwd, timeout, options, .. } = job;
         let run = self.run_of(Fields { argv, cmd, np, host, env, cwd, timeout, options })?;
-        Ok(BatchLine { id: id.map(Id::into_text), run, stdout, stderr, retries })
+        let texts = |ids: Vec<Id>| ids.into_iter().map(Id::into_text).collect();
+        let after = After { ok: texts(after), any: texts(after_any) };
+        Ok(BatchLine { id: id.map(Id::into_text), run, stdout, stderr, retries, after })
     }
 
     /// Returns the job that fields describe.

@@ -19,6 +19,7 @@ use super::bar::Bar;
 use super::detached::Own;
 use super::feed::{Feed, Line};
 use super::line::{LineParser, id_of};
+use super::order::{Order, Ready};
 use super::outcome::{
     CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, SCHEMA, Step, UNKNOWN, line_of, now,
 };
@@ -38,6 +39,9 @@ const ENOUGH: usize = 1 << 20;
 
 /// The most bytes of a job's messages that its result has.
 const ERROR_LIMIT: usize = 4096;
+
+/// The most jobs that wait for others of the list; no more lines are read then.
+const MOST_HELD: usize = 4096;
 
 /// Number of the request that asks which jobs run; the numbers of jobs begin at 1.
 const WHICH_RUN: u32 = 0;
@@ -62,6 +66,8 @@ struct Open {
     attempts: u32,
     job: Option<JobId>,
     error: String,
+    /// Files for its output; they are opened when it is submitted.
+    paths: [Option<String>; 2],
     files: [Option<File>; 2],
     /// True when this command has ended it; if it had not started, it counts as never run.
     withdrawn: bool,
@@ -130,6 +136,8 @@ pub(super) struct List<'a> {
     recovered: BTreeMap<String, JobStatus>,
     /// Number of the line that was taken last.
     taken: u64,
+    /// Jobs that wait for others of the list.
+    order: Order<Open>,
 }
 
 impl<'a> List<'a> {
@@ -162,6 +170,7 @@ impl<'a> List<'a> {
             own,
             recovered,
             taken: 0,
+            order: Order::new(),
         }
     }
 
@@ -175,7 +184,10 @@ impl<'a> List<'a> {
         loop {
             self.submit_more();
             self.report(REPORT);
-            if self.open.is_empty() {
+            if self.stopped {
+                self.give_up_held();
+            }
+            if self.open.is_empty() && self.order.len() == 0 {
                 if self.feed.is_over() || (self.stopped && !self.is_file) {
                     return self.finish();
                 }
@@ -209,6 +221,14 @@ impl<'a> List<'a> {
 
     fn submit_more(&mut self) {
         while !self.stopped && self.open.len() < self.setting.batch.max_running && self.client.unsent() < ENOUGH {
+            if let Some(ready) = self.order.next() {
+                self.begin_after(ready);
+                continue;
+            }
+            // The first of them waits for jobs that are open.
+            if self.order.len() >= MOST_HELD {
+                return;
+            }
             match self.feed.next_line() {
                 Some((number, line)) => self.take(number, line),
                 None if self.feed.is_over() => return,
@@ -273,15 +293,19 @@ impl<'a> List<'a> {
             Ok(Some(described)) => described,
             Err(why) => return self.refuse(line, id.as_deref(), &why),
         };
-        if self.is_finished(line, id.as_deref()) {
-            return;
+        if let Err(why) = self.order.add(id.as_deref(), &described.after) {
+            return self.refuse(line, id.as_deref(), &why);
         }
-        let opened = self.files(described.stdout.as_deref(), described.stderr.as_deref());
-        let submission =
-            prepare_listed(described.run, self.setting.params, self.setting.around).map_err(|e| e.to_string());
-        match submission.and_then(|submission| Ok((submission, opened?))) {
-            Err(why) => self.refuse(line, id.as_deref(), &why),
-            Ok((mut submission, files)) => {
+        if self.is_finished(line, id.as_deref()) {
+            let well = !self.finished.has_failed(line, id.as_deref());
+            return self.order.over(id.as_deref(), well);
+        }
+        match prepare_listed(described.run, self.setting.params, self.setting.around) {
+            Err(why) => {
+                self.refuse(line, id.as_deref(), &why.to_string());
+                self.order.over(id.as_deref(), false);
+            }
+            Ok(mut submission) => {
                 if let Some(own) = &self.own {
                     submission.task = own.task(line, id.as_deref());
                 }
@@ -297,7 +321,8 @@ impl<'a> List<'a> {
                     attempts: 0,
                     job: None,
                     error: String::new(),
-                    files,
+                    paths: [described.stdout, described.stderr],
+                    files: [None, None],
                     withdrawn: false,
                     is_lost: false,
                 };
@@ -307,9 +332,40 @@ impl<'a> List<'a> {
                         let done = Done { exit_code: status.exit_code.unwrap_or(1), job: Some(status) };
                         self.end(&Open { attempts: 1, ..open }, &done);
                     }
-                    None => self.submit(open),
+                    None => self.order.hold(described.after, open),
                 }
             }
+        }
+    }
+
+    /// Submits a job that waits for no other of the list any more, or leaves it out (spec L121).
+    fn begin_after(&mut self, ready: Ready<Open>) {
+        match ready {
+            Ready::Run(mut open) => match self.files(open.paths[0].as_deref(), open.paths[1].as_deref()) {
+                Ok(files) => {
+                    open.files = files;
+                    self.submit(open);
+                }
+                Err(why) => self.never(&open, REFUSED_LINE, Some(&format!("line {}: {why}", open.line))),
+            },
+            Ready::Never(open, name) => {
+                self.never(&open, NOT_RUN, Some(&format!("{name:?}, for which it waits, has not ended well")));
+            }
+        }
+    }
+
+    /// Writes the result of a job that is never submitted.
+    fn never(&mut self, open: &Open, ending: &'static str, why: Option<&str>) {
+        let outcome = Outcome::without_run(open.index, open.line, open.id.as_deref(), ending);
+        self.write_result(&Outcome { error: why, ..outcome });
+        self.count(false);
+        self.order.over(open.id.as_deref(), false);
+    }
+
+    /// Writes the results of jobs that wait for others, when the list was stopped.
+    fn give_up_held(&mut self) {
+        for open in self.order.give_up() {
+            self.never(&open, NOT_RUN, None);
         }
     }
 
@@ -447,6 +503,7 @@ impl<'a> List<'a> {
             self.write_result(&Outcome { job: open.job.map(|JobId(job)| job), ..outcome });
             self.progress.ended += 1;
             self.progress.failed += 1;
+            self.order.over(open.id.as_deref(), false);
         } else if !is_good(&done) && open.retries > 0 && !self.stopped {
             open.retries -= 1;
             self.submit(open);
@@ -474,6 +531,7 @@ impl<'a> List<'a> {
         done.job.iter().for_each(|status| self.epoch.fill(&mut outcome, status));
         self.write_result(&outcome);
         self.count(is_good(done));
+        self.order.over(open.id.as_deref(), is_good(done));
     }
 
     fn count(&mut self, well: bool) {
@@ -529,6 +587,7 @@ impl<'a> List<'a> {
             open.is_lost = true;
             self.end(&open, &Done { exit_code: 1, job: None });
         }
+        self.give_up_held();
         self.leave_out_all();
         self.write(Stream::Stderr, frame::framed(self.setting.name, &[why, next]).as_bytes());
         self.client.finish();
