@@ -98,12 +98,19 @@ fn a_client_that_is_killed_finds_each_task_of_its_batch_once(c: &Context) -> Res
 fn a_batch_whose_process_is_killed_goes_on(c: &Context) -> Result<()> {
     start_dvm(c, 2)?;
     let count = if c.is_quick() { 300 } else { 2_000 };
-    let list = c.file("list", &"true\n".repeat(count))?;
+    // The last task, and so the batch, goes on as long as the gate is there: a process that waits at a pipe could be
+    // one of those that are killed.
+    let gate = c.file("gate", "")?;
+    let last = format!("sh -c 'while test -e {}; do sleep 0.1; done'\n", gate.display());
+    let list = c.file("list", &("true\n".repeat(count - 1) + &last))?;
     submit(c, &list, &[], "b1")?;
     for part in 1..=2 {
         wait_for_records(c, "b1", count * part / 4)?;
+        c.wait_for(1, "prun")?;
         c.signal(0, "prun", Signal::KILL)?;
     }
+    wait_for_records(c, "b1", count - 1)?;
+    std::fs::remove_file(&gate)?;
     let records = c.tool("pdvm", "batch attach b1")?.run()?.code(0)?.stdout;
     once(&records, count)?;
     let jobs = c.tool("pdvm", "jobs --all --json")?.run()?.code(0)?.stdout;
