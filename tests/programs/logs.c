@@ -1,6 +1,8 @@
 /* PMIx_Log, without MPI: each rank logs to the channels of its command line, in one call a word, and prints
-   `WORD STATUS`. A word is a list of channels with `+` between: stdout, stderr, syslog, job, email; `once:` before it
-   is PMIX_LOG_ONCE, `tag:` PMIX_LOG_TAG_OUTPUT, and `long:` a text of 100,000 characters. */
+   `WORD STATUS`. A word is a list of channels with `+` between: stdout, stderr, syslog, global, job, email, store;
+   before it, with `:`, stands a directive: once, tag, xml, dated (PMIX_LOG_TIMESTAMP_OUTPUT with
+   PMIX_LOG_GENERATE_TIMESTAMP), required (an unknown key that is required), forged (PMIX_LOG_SOURCE of another rank);
+   `long:` is a text of 100,000 characters. */
 
 #include <pmix.h>
 #include <stdbool.h>
@@ -17,17 +19,40 @@ static const char *key_of(const char *channel)
     if (strcmp(channel, "stdout") == 0) return PMIX_LOG_STDOUT;
     if (strcmp(channel, "stderr") == 0) return PMIX_LOG_STDERR;
     if (strcmp(channel, "syslog") == 0) return PMIX_LOG_SYSLOG;
+    if (strcmp(channel, "global") == 0) return PMIX_LOG_GLOBAL_SYSLOG;
+    if (strcmp(channel, "store") == 0) return PMIX_LOG_GLOBAL_DATASTORE;
     if (strcmp(channel, "job") == 0) return PMIX_LOG_JOB_RECORD;
     return PMIX_LOG_EMAIL;
+}
+
+/* Fills in the directives for a word; returns their number. */
+static size_t direct(const char *word, pmix_info_t *directives)
+{
+    bool yes = true;
+    if (strcmp(word, "forged") == 0) {
+        pmix_proc_t other;
+        PMIX_LOAD_PROCID(&other, me.nspace, me.rank + 1);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_SOURCE, &other, PMIX_PROC);
+        return 1;
+    }
+    const char *key = strcmp(word, "once") == 0  ? PMIX_LOG_ONCE
+                      : strcmp(word, "tag") == 0 ? PMIX_LOG_TAG_OUTPUT
+                      : strcmp(word, "xml") == 0 ? PMIX_LOG_XML_OUTPUT
+                      : strcmp(word, "dated") == 0 ? PMIX_LOG_TIMESTAMP_OUTPUT
+                                                   : "strange";
+    PMIX_INFO_LOAD(&directives[0], key, &yes, PMIX_BOOL);
+    if (strcmp(word, "required") == 0) PMIX_INFO_REQUIRED(&directives[0]);
+    if (strcmp(word, "dated") != 0) return 1;
+    PMIX_INFO_LOAD(&directives[1], PMIX_LOG_GENERATE_TIMESTAMP, &yes, PMIX_BOOL);
+    return 2;
 }
 
 int main(int argc, char **argv)
 {
     if (PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS) return 99;
     for (int n = 1; n < argc; n++) {
-        pmix_info_t data[8], directives[1];
+        pmix_info_t data[8], directives[2];
         size_t count = 0, ndirectives = 0;
-        bool yes = true;
         char word[200];
         snprintf(word, sizeof word, "%s", argv[n]);
         char *channels = strchr(word, ':');
@@ -36,11 +61,7 @@ int main(int argc, char **argv)
         if (channels) {
             *channels++ = 0;
             if (strcmp(word, "long") == 0) memset(text, 'x', 100000);
-            else {
-                PMIX_INFO_LOAD(&directives[0], strcmp(word, "once") == 0 ? PMIX_LOG_ONCE : PMIX_LOG_TAG_OUTPUT, &yes,
-                               PMIX_BOOL);
-                ndirectives = 1;
-            }
+            else ndirectives = direct(word, directives);
         } else channels = word;
         for (char *channel = strtok(channels, "+"); channel && count < 8; channel = strtok(NULL, "+")) {
             PMIX_INFO_LOAD(&data[count], key_of(channel), text, PMIX_STRING);

@@ -13,6 +13,8 @@ static const char *name_of(pmix_status_t status)
     case PMIX_ERR_NOT_FOUND: return "NOT-FOUND";
     case PMIX_ERR_NOT_SUPPORTED: return "NOT-SUPPORTED";
     case PMIX_ERR_BAD_PARAM: return "BAD-PARAM";
+    case PMIX_ERR_NOT_AVAILABLE: return "NOT-AVAILABLE";
+    case PMIX_ERR_NO_PERMISSIONS: return "NO-PERMISSIONS";
     case PMIX_ERR_EXISTS: return "EXISTS";
     case PMIX_ERR_OUT_OF_RESOURCE: return "OUT-OF-RESOURCE";
     case PMIX_ERR_TIMEOUT: return "TIMEOUT";

@@ -362,6 +362,17 @@ pub enum AbortScope {
     Caller,
 }
 
+/// The form in which the texts of one `PMIx_Log` appear, beside what the job's output options say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogForm {
+    /// Each line names the process and the stream.
+    pub tag: bool,
+    /// Each line has this date: seconds since 1970, in local time.
+    pub time_s: Option<i64>,
+    /// Each line is an XML element.
+    pub xml: bool,
+}
+
 /// Calls of local processes through PMIx or PMI-1.
 #[derive(Clone, Debug)]
 pub enum PmixCall {
@@ -445,8 +456,10 @@ pub enum PmixCall {
     Log {
         /// The process that calls.
         proc: ProcId,
-        /// The texts, each with the stream on which it appears.
+        /// The texts, whole lines, each with the stream on which it appears.
         texts: Vec<(Stream, Bytes)>,
+        /// How they appear.
+        form: LogForm,
         /// The upcall's token for the reply.
         token: PmixToken,
     },

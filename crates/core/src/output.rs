@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use ferrite_types::{JobId, JobMap, JobSpec, ProcId};
+use ferrite_types::{JobId, JobMap, JobSpec, OutputOptions, ProcId};
 use ferrite_wire::Stream;
+
+use crate::LogForm;
 
 /// One output stream of a process, with all that tags and names of files tell of it.
 pub(crate) struct Author<'a> {
@@ -104,15 +106,29 @@ impl Author<'_> {
 
     /// The marks that the job's options ask for.
     pub(crate) fn marks(&self) -> Marks {
-        let options = &self.spec.output;
-        let is_tagged =
-            options.tag || options.tag_detailed || options.tag_fullname || options.rank || options.timestamp;
-        let form = match is_tagged {
-            _ if options.xml => Form::Xml { attributes: self.attributes() },
-            true => Form::Tagged { prefix: self.prefix() },
+        self.marks_of(&self.spec.output)
+    }
+
+    fn marks_of(&self, options: &OutputOptions) -> Marks {
+        let form = match is_tagged(options) || options.timestamp {
+            _ if options.xml => Form::Xml { attributes: self.attributes(options) },
+            true => Form::Tagged { prefix: self.prefix(options) },
             false => Form::Plain,
         };
         Marks { proc: self.proc, stream: self.shown_stream(), form }
+    }
+
+    /// Returns whole lines that the process logs, in the form that it asks for, without what the job's options show.
+    pub(crate) fn logged(&self, form: LogForm, text: Bytes) -> Bytes {
+        let job = &self.spec.output;
+        let options = OutputOptions {
+            tag: form.tag && !is_tagged(job) && !job.xml,
+            timestamp: form.time_s.is_some() && !job.timestamp,
+            xml: form.xml && !job.xml,
+            ..OutputOptions::default()
+        };
+        let author = Author { now_s: form.time_s.unwrap_or(self.now_s), ..*self };
+        Lines::default().write(&(), &author.marks_of(&options), text)
     }
 
     /// The file of the stream, as an absolute path; `None` without `--output dir=` or `file=`. Its name has the
@@ -136,11 +152,10 @@ impl Author<'_> {
     }
 
     /// `[date][job,rank]<stream>: `, as scripts of the field parse it (output-formats page).
-    fn prefix(&self) -> String {
-        let options = &self.spec.output;
+    fn prefix(&self, options: &OutputOptions) -> String {
         let mut text = String::new();
         if options.timestamp {
-            let _ = write!(text, "[{}]", date(self.now_s));
+            let _ = write!(text, "[{}]", date_of(self.now_s));
         }
         let (proc, stream) = (self.proc, self.shown_stream().name());
         let _ = if options.tag_detailed {
@@ -158,14 +173,13 @@ impl Author<'_> {
     }
 
     /// The attributes that tell one writer from another in XML.
-    fn attributes(&self) -> String {
-        let options = &self.spec.output;
+    fn attributes(&self, options: &OutputOptions) -> String {
         let mut text = format!(" nspace=\"{}\" rank=\"{}\"", self.nspace(), self.proc.rank);
         if options.tag_detailed {
             let _ = write!(text, " host=\"{}\" pid=\"{}\"", self.node(), self.pid);
         }
         if options.timestamp {
-            let _ = write!(text, " timestamp=\"{}\"", date(self.now_s));
+            let _ = write!(text, " timestamp=\"{}\"", date_of(self.now_s));
         }
         text
     }
@@ -177,6 +191,11 @@ impl Author<'_> {
     fn node(&self) -> &str {
         self.map.node_of(self.proc.rank).map_or("", |node| node.name.as_str())
     }
+}
+
+/// True when lines name their process.
+fn is_tagged(options: &OutputOptions) -> bool {
+    options.tag || options.tag_detailed || options.tag_fullname || options.rank
 }
 
 /// Makes each line an element. The end of a line is a reference in the element, as the field's readers expect it.
@@ -220,7 +239,7 @@ fn expanded(pattern: &str, nspace: &str, rank: &str, padded: &str, node: &str) -
 }
 
 /// `Fri Nov 20 23:24:51 2026`, from seconds since 1970 in local time.
-fn date(seconds: i64) -> String {
+pub fn date_of(seconds: i64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -256,9 +275,9 @@ mod tests {
 
     #[test]
     fn dates_look_like_those_of_the_field() {
-        assert_eq!(date(1_795_217_091), "Fri Nov 20 23:24:51 2026");
-        assert_eq!(date(0), "Thu Jan  1 00:00:00 1970");
-        assert_eq!(date(951_782_400), "Tue Feb 29 00:00:00 2000");
+        assert_eq!(date_of(1_795_217_091), "Fri Nov 20 23:24:51 2026");
+        assert_eq!(date_of(0), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(date_of(951_782_400), "Tue Feb 29 00:00:00 2000");
     }
 
     #[test]

@@ -465,8 +465,13 @@ unsafe extern "C" fn log(
     data: *mut c_void,
 ) {
     // SAFETY: see `client_connected`.
-    let (proc, infos, directives) = unsafe {
-        (Proc::from_raw(proc), Info::from_array(entries, nentries), Info::from_array(directives, ndirectives))
+    let (proc, infos, required, directives) = unsafe {
+        (
+            Proc::from_raw(proc),
+            Info::from_array(entries, nentries),
+            Info::required_keys(directives, ndirectives),
+            Info::from_array(directives, ndirectives),
+        )
     };
     let entries: Vec<_> = infos.iter().filter_map(log_entry).collect();
     let is_other = |info: &&Info| log_entry(info).is_none();
@@ -474,23 +479,20 @@ unsafe extern "C" fn log(
     let Some(inner) = active() else { return };
     let reply = op_reply(&inner, callback, data);
     match proc {
-        Some(proc) if !entries.is_empty() => inner.receive(Upcall::Log { proc, entries, others, directives, reply }),
-        proc => {
-            reply.refuse();
-            let service = "log to a channel other than stdout and stderr".to_owned();
-            inner.receive(Upcall::Refused { proc, service });
-        }
+        Some(proc) => inner.receive(Upcall::Log { proc, entries, others, directives, required, reply }),
+        None => reply.complete(Err(Status::BAD_PARAM)),
     }
 }
 
 fn log_entry(info: &Info) -> Option<LogEntry> {
-    let channel = if info.is(sys::PMIX_LOG_STDERR) {
-        LogChannel::Stderr
-    } else if info.is(sys::PMIX_LOG_STDOUT) {
-        LogChannel::Stdout
-    } else {
-        return None;
-    };
+    let channels = [
+        (sys::PMIX_LOG_STDERR, LogChannel::Stderr),
+        (sys::PMIX_LOG_STDOUT, LogChannel::Stdout),
+        (sys::PMIX_LOG_SYSLOG, LogChannel::Syslog),
+        (sys::PMIX_LOG_LOCAL_SYSLOG, LogChannel::Syslog),
+        (sys::PMIX_LOG_GLOBAL_SYSLOG, LogChannel::GlobalSyslog),
+    ];
+    let (_, channel) = channels.into_iter().find(|(key, _)| info.is(key))?;
     Some(LogEntry { channel, text: info.value.as_str()?.to_owned() })
 }
 

@@ -18,6 +18,10 @@ impl Status {
     pub const PARTIAL_SUCCESS: Self = Self(sys::PMIX_ERR_PARTIAL_SUCCESS);
     /// This environment does not offer the service.
     pub const NOT_SUPPORTED: Self = Self(sys::PMIX_ERR_NOT_SUPPORTED);
+    /// What the service needs is not there now.
+    pub const NOT_AVAILABLE: Self = Self(sys::PMIX_ERR_NOT_AVAILABLE);
+    /// The caller may not do this.
+    pub const NO_PERMISSIONS: Self = Self(sys::PMIX_ERR_NO_PERMISSIONS);
     /// No such key, process or namespace.
     pub const NOT_FOUND: Self = Self(sys::PMIX_ERR_NOT_FOUND);
     /// The caller's own deadline passed.
@@ -83,6 +87,8 @@ impl Status {
             Self::ERROR => "ERROR",
             Self::PARTIAL_SUCCESS => "ERR_PARTIAL_SUCCESS",
             Self::NOT_SUPPORTED => "ERR_NOT_SUPPORTED",
+            Self::NOT_AVAILABLE => "ERR_NOT_AVAILABLE",
+            Self::NO_PERMISSIONS => "ERR_NO_PERMISSIONS",
             Self::NOT_FOUND => "ERR_NOT_FOUND",
             Self::TIMEOUT => "ERR_TIMEOUT",
             Self::LOST_CONNECTION => "ERR_LOST_CONNECTION",

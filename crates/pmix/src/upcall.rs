@@ -141,16 +141,18 @@ pub enum Upcall {
         /// Further data of the event.
         info: Vec<Info>,
     },
-    /// A local process wants text printed by the launcher.
+    /// A local process wants text logged.
     Log {
         /// The requesting process.
         proc: Proc,
-        /// The text, in order; never empty.
+        /// The texts for channels that this wrapper knows, in order.
         entries: Vec<LogEntry>,
         /// Keys of further channels that this wrapper does not know.
         others: Vec<String>,
         /// How it is to be logged: `PMIX_LOG_ONCE` and the like.
         directives: Vec<Info>,
+        /// The keys in `directives` that must be obeyed.
+        required: Vec<String>,
         /// Lets the process continue.
         reply: Completer<()>,
     },
@@ -295,19 +297,23 @@ pub struct App {
 /// One text of a log request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// The stream that it appears on.
+    /// Where it appears.
     pub channel: LogChannel,
     /// The text, as given: with or without a newline.
     pub text: String,
 }
 
-/// The stream that logged text appears on.
+/// The place where logged text appears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogChannel {
     /// The launcher's stdout.
     Stdout,
     /// The launcher's stderr.
     Stderr,
+    /// The system's log of the caller's node.
+    Syslog,
+    /// The system's log of the DVM.
+    GlobalSyslog,
 }
 
 /// One element of a query.

@@ -12,7 +12,7 @@ use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::output::{Author, Lines};
 use crate::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
-use crate::{DaemonTimer, Effect, PmixEffect, PmixToken};
+use crate::{DaemonTimer, Effect, LogForm, PmixEffect, PmixToken};
 
 /// The size of one read of a stream (bytes).
 const READ_LIMIT: usize = 128 * 1024;
@@ -177,7 +177,15 @@ impl Daemon {
 
     /// Handles `PMIx_Log`: the texts follow the process's own output, within the same window. A process whose window is
     /// full is refused, because a call cannot wait for it.
-    pub(super) fn on_log(&mut self, proc: ProcId, texts: Vec<(Stream, Bytes)>, token: PmixToken, cx: &mut Cx) {
+    /// The form of a text is added to what the job's options show, and shows nothing twice (spec L100).
+    pub(super) fn on_log(
+        &mut self,
+        proc: ProcId,
+        texts: Vec<(Stream, Bytes)>,
+        form: LogForm,
+        token: PmixToken,
+        cx: &mut Cx,
+    ) {
         let window_is_full = self.jobs.get(&proc.job).is_some_and(|job| job.window.is_full());
         let result = match self.proc(proc) {
             Some(local) if !local.state.has_ended() => match window_is_full {
@@ -187,7 +195,10 @@ impl Daemon {
             _ => Err(PMIX_ERR_NOT_FOUND),
         };
         if result.is_ok() {
-            texts.into_iter().for_each(|(stream, text)| self.forward(proc, stream, text, cx));
+            for (stream, text) in texts {
+                let text = self.author(proc, stream, cx).logged(form, text);
+                self.forward(proc, stream, text, cx);
+            }
         }
         cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
     }
@@ -217,15 +228,20 @@ impl Daemon {
         cx.send_head(HeadMessage::Output { proc, stream, data });
     }
 
-    /// Writes output of a process to its file (spec L51). Returns false when the job has no files.
-    pub(super) fn write_file(&mut self, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) -> bool {
+    fn author(&self, proc: ProcId, stream: Stream, cx: &Cx) -> Author<'_> {
         let now_s = self.local.local_time_at_zero_s + (cx.now.0 / 1_000_000) as i64;
-        let job = self.jobs.get_mut(&proc.job).expect("output comes from known jobs");
+        let job = self.jobs.get(&proc.job).expect("output comes from known jobs");
         let (spec, map) = (&job.order.spec, &job.order.map);
         let pid = job.procs.get(&proc.rank).and_then(|local| local.pid).unwrap_or(0);
-        let author = Author { dvm: &self.dvm, spec, map, proc, pid, stream, now_s };
+        Author { dvm: &self.dvm, spec, map, proc, pid, stream, now_s }
+    }
+
+    /// Writes output of a process to its file (spec L51). Returns false when the job has no files.
+    pub(super) fn write_file(&mut self, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) -> bool {
+        let author = self.author(proc, stream, cx);
         let Some(path) = author.file() else { return false };
         let marks = author.marks();
+        let job = self.job_mut(proc.job);
         let data = job.files.lines.write(&path, &marks, data);
         job.files.known.insert(path.clone());
         cx.effect(Effect::WriteFile { job: proc.job, path, data });

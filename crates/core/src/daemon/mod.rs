@@ -218,7 +218,7 @@ impl Daemon {
             }
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
             PmixCall::Control { by, order, token } => self.on_control(by, order, token, cx),
-            PmixCall::Log { proc, texts, token } => self.on_log(proc, texts, token, cx),
+            PmixCall::Log { proc, texts, form, token } => self.on_log(proc, texts, form, token, cx),
             PmixCall::Query { about, token } => self.on_query(about, token, cx),
             PmixCall::Session { order, token } => self.on_session_order(order, token, cx),
             PmixCall::Fence { members, data, token } => {

@@ -2,6 +2,7 @@
 //! error when its job or this process ends. Only [`super::PmixBridge`] uses it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
@@ -11,8 +12,8 @@ use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
 
 use super::logs::{self, Logged};
-use super::{allocate, control, events, groups, published, query, session_control, spawn};
-use crate::Inbox;
+use super::{allocate, control, events, groups, published, query, session_control, spawn, syslog};
+use crate::{Inbox, local_time};
 
 /// The jobs whose processes may call, by namespace.
 pub(super) type Names = BTreeMap<String, Known>;
@@ -28,6 +29,7 @@ pub(super) struct Known {
 pub(super) struct Calls {
     inbox: Inbox,
     dvm: String,
+    is_head: bool,
     next: u64,
     waiting: BTreeMap<PmixToken, (JobId, Reply)>,
 }
@@ -83,8 +85,8 @@ impl Reply {
 }
 
 impl Calls {
-    pub(super) fn new(inbox: Inbox, dvm: &str) -> Calls {
-        Calls { inbox, dvm: dvm.to_owned(), next: 0, waiting: BTreeMap::new() }
+    pub(super) fn new(inbox: Inbox, dvm: &str, is_head: bool) -> Calls {
+        Calls { inbox, dvm: dvm.to_owned(), is_head, next: 0, waiting: BTreeMap::new() }
     }
 
     /// Passes a call on, or refuses it.
@@ -200,14 +202,31 @@ impl Calls {
                 }
                 Err(status) => reply.complete(Err(status)),
             },
-            Upcall::Log { proc, entries, others, directives, reply } => {
-                match known(&proc, names).and_then(|proc| Ok((proc, logs::logged(entries, &others, &directives)?))) {
-                    Ok((proc, Logged { texts, is_partial })) => {
+            Upcall::Log { proc: caller, entries, others, directives, required, reply } => {
+                let call = logs::Call {
+                    caller: &caller,
+                    entries,
+                    others: &others,
+                    directives: &directives,
+                    required: &required,
+                    is_head: self.is_head,
+                    now_s: local_time::now_s(),
+                    zone_s: local_time::zone_s(),
+                };
+                let mut system = |message: &syslog::Message| syslog::send(Path::new(syslog::SOCKET), message);
+                match known(&caller, names).and_then(|proc| Ok((proc, logs::logged(call, &mut system)?))) {
+                    Ok((proc, Logged { texts, form, is_partial })) => {
+                        if !others.is_empty() {
+                            tracing::warn!(%proc, ?others, "channels of PMIx_Log that are not offered");
+                        }
                         let answer = if is_partial { Reply::Partly(reply) } else { Reply::Done(reply) };
                         let token = self.keep(proc.job, answer);
-                        self.pass(PmixCall::Log { proc, texts, token });
+                        self.pass(PmixCall::Log { proc, texts, form, token });
                     }
-                    Err(status) => reply.complete(Err(status)),
+                    Err(status) => {
+                        tracing::warn!(?caller, ?others, %status, "what a process logs is refused");
+                        reply.complete(Err(status));
+                    }
                 }
             }
             Upcall::PushStdin { reply, .. } => reply.refuse(),
@@ -514,7 +533,7 @@ mod tests {
     fn world() -> (Calls, UnboundedReceiver<Input>, Names) {
         let (inbox, inputs) = unbounded_channel();
         let known = Known { job: JobId(1), size: 4 };
-        (Calls::new(inbox, "d"), inputs, [("d@1".to_owned(), known)].into())
+        (Calls::new(inbox, "d", true), inputs, [("d@1".to_owned(), known)].into())
     }
     fn completer<T: Send + 'static>() -> (Completer<T>, Receiver<Result<T, Status>>) {
         let (tx, rx) = channel();

@@ -32,6 +32,7 @@ mod query;
 mod rendezvous;
 mod session_control;
 mod spawn;
+mod syslog;
 mod tools;
 mod wish;
 
@@ -159,7 +160,7 @@ impl PmixBridge {
             sets: RefCell::default(),
             uri: OnceCell::new(),
             hints: RefCell::default(),
-            calls: RefCell::new(Calls::new(inbox.clone(), dvm)),
+            calls: RefCell::new(Calls::new(inbox.clone(), dvm, daemon == DaemonRank::HEAD)),
             tools: tools.map_or_else(OnceCell::new, OnceCell::from),
             size_events: SizeEvents::of(size_events),
             runner,

@@ -1,0 +1,100 @@
+//! Messages for the system's log of this node: datagrams in the form that syslog(3) writes (RFC 3164). Our own, because
+//! syslog(3) has one connection for the whole process, waits for a full log, and has no error.
+
+use std::io;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+use ferrite_core::date_of;
+use ferrite_pmix::{Proc, Status};
+
+/// The socket of the system's log.
+pub(super) const SOCKET: &str = "/dev/log";
+/// The facility of users' programs, in the place that it has in a priority.
+const USER: u8 = 1 << 3;
+
+/// A message for the system's log.
+pub(super) struct Message<'a> {
+    /// From 0 (emergency) to 7 (debug).
+    pub(super) priority: u8,
+    /// Local time, in seconds since 1970.
+    pub(super) time_s: i64,
+    /// The process that logs.
+    pub(super) source: &'a Proc,
+    pub(super) text: &'a str,
+}
+
+impl Message<'_> {
+    /// The datagram: one line, whatever the text is, so that no text looks like the message of another program.
+    fn text(&self) -> String {
+        // The month, the day and the time, from between the day of the week and the year.
+        let date = date_of(self.time_s);
+        let date = date.get(4..19).unwrap_or_default();
+        let Proc { nspace, rank } = self.source;
+        let pid = std::process::id();
+        let mut line = format!("<{}>{date} ferrite[{pid}]: [{nspace},{rank}] ", USER | self.priority);
+        for c in self.text.trim_end_matches('\n').chars() {
+            match c {
+                '\t' => line.push(c),
+                c if c.is_control() => line.push_str(&format!("#{:03o}", u32::from(c))),
+                c => line.push(c),
+            }
+        }
+        line
+    }
+}
+
+/// Hands a message to the log at `socket`. Waits for nothing.
+///
+/// # Errors
+/// `PMIX_ERR_NOT_AVAILABLE` where no log listens, `PMIX_ERR_OUT_OF_RESOURCE` for a log that has fallen behind or a text
+/// that is too long for it.
+pub(super) fn send(socket: &Path, message: &Message) -> Result<(), Status> {
+    let sent = UnixDatagram::unbound().and_then(|from| {
+        from.set_nonblocking(true)?;
+        from.send_to(message.text().as_bytes(), socket)
+    });
+    sent.map(drop).map_err(|error| {
+        tracing::warn!(%error, socket = %socket.display(), "the system's log does not take what a process logs");
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::PermissionDenied => {
+                Status::NOT_AVAILABLE
+            }
+            _ => Status::OUT_OF_RESOURCE,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message<'a>(source: &'a Proc, text: &'a str) -> Message<'a> {
+        Message { priority: 3, time_s: 1_795_217_091, source, text }
+    }
+
+    #[test]
+    fn a_message_is_one_line_that_names_the_process() {
+        let (dir, source) = (tempfile::tempdir().expect("a directory"), Proc::new("d@1", 2));
+        let socket = dir.path().join("log");
+        assert_eq!(send(&socket, &message(&source, "a")), Err(Status::NOT_AVAILABLE), "nobody listens");
+        let log = UnixDatagram::bind(&socket).expect("a socket");
+        send(&socket, &message(&source, "a\n<0>Nov 20 sshd: b\n")).expect("it is taken");
+        let mut taken = [0; 200];
+        let length = log.recv(&mut taken).expect("a message");
+        let pid = std::process::id();
+        let expected = format!("<11>Nov 20 23:24:51 ferrite[{pid}]: [d@1,2] a#012<0>Nov 20 sshd: b");
+        assert_eq!(String::from_utf8_lossy(&taken[..length]), expected);
+    }
+
+    #[test]
+    fn a_log_that_has_fallen_behind_stops_nobody() {
+        let (dir, source) = (tempfile::tempdir().expect("a directory"), Proc::new("d@1", 2));
+        let socket = dir.path().join("log");
+        let _log = UnixDatagram::bind(&socket).expect("a socket");
+        let text = "x".repeat(60_000);
+        let results: Vec<_> = (0..1_000).map(|_| send(&socket, &message(&source, &text))).collect();
+        assert_eq!(results.first(), Some(&Ok(())));
+        assert_eq!(results.last(), Some(&Err(Status::OUT_OF_RESOURCE)));
+    }
+}
