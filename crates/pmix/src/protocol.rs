@@ -30,6 +30,9 @@ pub enum Order {
     Register(Box<JobInfo>),
     /// Forget a job.
     Deregister(String),
+    /// Forget the tools of a namespace, which have left. Answered by [`Report::Fetched`] with the number, when another
+    /// tool of that name may come.
+    Forget(u64, String),
     /// Define a process set with these members, and tell local processes of it.
     DefineSet(String, Vec<Proc>),
     /// Delete a process set, and tell local processes of it.

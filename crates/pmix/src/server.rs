@@ -288,6 +288,13 @@ impl Server {
         self.inner.fail_dmodex(Status::NOT_FOUND, |proc| proc.nspace == nspace);
     }
 
+    /// Forgets a namespace of tools that have left; `done` is called on the library's thread. Does not block.
+    pub fn forget_tools(&self, nspace: &str, done: impl FnOnce() + Send + 'static) {
+        self.deregister_job(nspace);
+        // The library's thread takes both in order.
+        self.inner.progress().run(Box::new(done));
+    }
+
     /// Defines a process set. Processes of this node get the event `PMIX_PROCESS_SET_DEFINE`. Blocks for one round of
     /// the library's thread.
     ///

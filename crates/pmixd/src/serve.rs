@@ -107,6 +107,9 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
             out.say(&Report::Registered(job.nspace, done));
         }
         Order::Deregister(nspace) => server.deregister_job(&nspace),
+        Order::Forget(number, nspace) => {
+            server.forget_tools(&nspace, move || out.say(&Report::Fetched(number, Ok(Vec::new()))));
+        }
         Order::DefineSet(name, members) => {
             if let Err(error) = server.define_set(&name, &members) {
                 eprintln!("ferrite-pmixd: a process set is not defined: {error}");

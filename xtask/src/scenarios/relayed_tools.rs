@@ -21,6 +21,7 @@ pub(super) fn all() -> Vec<Scenario> {
         a_killed_pmix_tool_on_another_node_takes_its_job_along,
         a_daemon_that_leaves_or_dies_ends_the_pmix_tools_of_its_node,
         a_process_that_calls_itself_a_tool_is_served_without_a_persistent_dvm,
+        a_tool_attaches_again_with_its_name_when_its_namesake_has_left,
         a_tool_has_two_servers_and_switches_between_them,
         a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job,
     ]
@@ -76,6 +77,23 @@ fn a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job(c: &Context
     let called = c.prterun("--host n0 -n 1 true")?.env("PMIX_LAUNCHER_RNDZ_URI", "tool.0;tcp4://127.0.0.1:1").run()?;
     called.code(1)?.complains_about(&["PMIX_LAUNCHER_RNDZ_URI", "--stop-in-init"])?;
     Ok(())
+}
+
+/// At the head and elsewhere. The name of a tool that is connected is refused at once (spec L101).
+fn a_tool_attaches_again_with_its_name_when_its_namesake_has_left(c: &Context) -> Result<()> {
+    start_dvm(c, 2)?;
+    let shown = c.tool("pdvm", "status --json")?.run()?.code(0)?.stdout;
+    let dvm = shown.split('"').skip_while(|word| *word != "dvm").nth(2).context("no name")?;
+    let at = format!("nspace={dvm}@0");
+    for node in [0, 1] {
+        for _ in 0..4 {
+            tool(c, node, "again", &["bob", &at])?.code(0)?.lines(&["bob SUCCESS".to_owned()])?;
+        }
+        let said = tool(c, node, "again", &["bob", &at, "beside"])?.code(0)?.stdout;
+        ensure!(said == "bob UNREACHABLE at init\nbob SUCCESS\n", "it says {said}");
+        tool(c, node, "again", &["bob", &at])?.code(0)?.lines(&["bob SUCCESS".to_owned()])?;
+    }
+    stop_dvm(c)
 }
 
 /// Two servers on one node: two DVMs, and a DVM beside a `prterun`. (The other way round, with a `prterun` that is

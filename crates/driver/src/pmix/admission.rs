@@ -7,6 +7,7 @@ use ferrite_pmix::{Claim, Info, Proc, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::JobId;
 
+use super::caller::Connection;
 use super::calls::{self, Names};
 use super::door::Guest;
 use super::{Job, Shared};
@@ -32,11 +33,30 @@ impl Shared {
             // The end of the library is an event of its own and fails the job.
             return;
         }
+        if let (Claim::Tool(Some(name)), None) = (&guest.greeting.claim, job) {
+            match self.expect(name, &guest) {
+                // libpmix 4.2 keeps the namespace of a tool that has left, with data that it has given away: the next
+                // tool of that name would get none.
+                Ok(true) => library.forget_tools(name.nspace.clone()).await,
+                Ok(false) => {}
+                Err(cause) => return tracing::warn!(?name, cause, "a PMIx tool was turned away"),
+            }
+        }
         // Small messages go back and forth: each has to leave at once.
         let _ = guest.connection.set_nodelay(true);
         if let Err(error) = library.admit(nspace.as_deref(), &guest.connection, job.is_none()).await {
             tracing::warn!(%error, "a PMIx client could not be passed on");
         }
+    }
+
+    /// Lets a tool in that comes with a name. Returns true when the library may forget its namespace.
+    fn expect(&self, name: &Proc, guest: &Guest) -> Result<bool, &'static str> {
+        let Some(tools) = self.tools.get() else { return Ok(false) };
+        if name.nspace.strip_prefix(&*self.dvm).is_some_and(|rest| rest.starts_with('@')) {
+            return Err("that is a name of a job");
+        }
+        let connection = Connection::of(&guest.connection, guest.caller).map_err(|_| "its connection has ended")?;
+        tools.borrow_mut().expect(name, connection)
     }
 
     /// Returns the job of the calling process, or none for a tool.

@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+use tokio::net::TcpStream;
 
 /// The socket at the other end of a connection of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,32 @@ pub(super) struct Caller {
     pub(super) uid: u32,
     /// The inode number of the socket.
     pub(super) inode: u32,
+}
+
+/// A connection of a caller that was passed on to the library.
+pub(super) struct Connection {
+    peer: SocketAddr,
+    own: SocketAddr,
+    inode: u32,
+}
+
+impl Connection {
+    /// Returns the connection of this caller.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub(super) fn of(connection: &TcpStream, caller: Caller) -> io::Result<Connection> {
+        let (peer, own) = (connection.peer_addr()?, connection.local_addr()?);
+        Ok(Connection { peer, own, inode: caller.inode })
+    }
+
+    /// True while the caller has its end open. True as well when the kernel refuses to answer.
+    pub(super) fn stands(&self) -> bool {
+        match of(self.peer, self.own) {
+            Ok(caller) => caller.inode == self.inode,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
 }
 
 /// The kernel's number for an established TCP connection.
@@ -141,6 +168,18 @@ mod tests {
             (SocketAddr::V4(peer), SocketAddr::V4(own)) => (peer, own),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Spec L101.
+    #[test]
+    fn a_connection_stands_until_its_caller_closes_it() {
+        let (caller, called) = connection();
+        let (peer, own) = (called.peer_addr().unwrap(), called.local_addr().unwrap());
+        let connection = Connection { peer, own, inode: inode(&caller) };
+        assert!(connection.stands());
+        assert!(!Connection { inode: connection.inode + 1, ..connection }.stands(), "that is another caller");
+        drop(caller);
+        assert!(!Connection { peer, own, inode: 1 }.stands());
     }
 
     /// Returns the inode number of a socket of this process.

@@ -142,6 +142,23 @@ impl Library {
         self.order(Order::Deregister(nspace));
     }
 
+    /// Lets the library forget a namespace of tools that have left. Returns when it has, or is gone.
+    pub(super) async fn forget_tools(&self, nspace: String) {
+        if self.0.is_over() {
+            return;
+        }
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let number = self.0.number();
+        self.0.state.borrow_mut().fetches.insert(
+            number,
+            Box::new(|_| {
+                let _ = tell.send(());
+            }),
+        );
+        self.order(Order::Forget(number, nspace));
+        let _ = told.await;
+    }
+
     pub(super) fn define_set(&self, name: String, members: Vec<Proc>) {
         self.order(Order::DefineSet(name, members));
     }

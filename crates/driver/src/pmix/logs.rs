@@ -141,7 +141,10 @@ mod tests {
         let mut messages = Vec::new();
         let mut system = |message: &Message| match fails {
             Some(status) => Err(status),
-            None => Ok(messages.push(format!("{} {} {}", message.priority, message.time_s, message.text))),
+            None => {
+                messages.push(format!("{} {} {}", message.priority, message.time_s, message.text));
+                Ok(())
+            }
         };
         let logged = logged(call, &mut system);
         (logged, messages)

@@ -17,6 +17,7 @@ use ferrite_wire::control::{Reply, Request, Submission, Watch};
 use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::caller::Connection;
 use super::library::Library;
 use super::pulls::Pulls;
 use super::{admission, allocate, events, spawn};
@@ -49,6 +50,8 @@ pub(super) struct Tools {
     dvm: String,
     next: u32,
     tools: BTreeMap<Proc, Tool>,
+    /// The connections of tools that have come with a name.
+    connections: BTreeMap<Proc, Connection>,
     pulls: Pulls,
     /// Tools that have attached as a scheduler: their changes of the DVM's size are pushes and have no owner.
     schedulers: BTreeSet<Proc>,
@@ -81,6 +84,7 @@ impl Tools {
             dvm: dvm.to_owned(),
             next: 0,
             tools: BTreeMap::new(),
+            connections: BTreeMap::new(),
             pulls: Pulls::new(dvm),
             schedulers: BTreeSet::new(),
             asked: BTreeMap::new(),
@@ -136,6 +140,21 @@ impl Tools {
     /// True for a tool that is connected.
     pub(super) fn knows(&self, tool: &Proc) -> bool {
         self.tools.contains_key(tool)
+    }
+
+    /// Lets a tool in that comes with a name, over this connection. libpmix 4.2 does not say that a tool has finalized
+    /// itself; so an earlier one of that name is forgotten when its connection has ended (spec L101). Returns true when
+    /// no other tool of its namespace is connected.
+    ///
+    /// # Errors
+    /// The name is that of a tool that is connected.
+    pub(super) fn expect(&mut self, name: &Proc, connection: Connection) -> Result<bool, &'static str> {
+        if self.connections.get(name).is_some_and(Connection::stands) {
+            return Err("a tool of that name is connected");
+        }
+        self.forget(name);
+        self.connections.insert(name.clone(), connection);
+        Ok(self.tools.keys().all(|tool| tool.nspace != name.nspace))
     }
 
     /// Returns the connected tools among the addressees of an event.
@@ -281,6 +300,7 @@ impl Tools {
         self.schedulers.remove(tool);
         self.warned.borrow_mut().retain(|_, asker| asker != tool);
         let resizing: Vec<_> = self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool).collect();
+        self.connections.remove(tool);
         let Some(Tool { requests, jobs }) = self.tools.remove(tool) else { return };
         self.pulls.part_with(tool);
         let owners = if asked.is_empty() { Vec::new() } else { jobs.iter().map(|(request, _)| *request).collect() };
