@@ -60,7 +60,7 @@ pub fn compat_env(has_home: bool, home: &Path) -> Vec<(String, String)> {
 
 /// Variables for the process of the library: the first four take 14 of 18 ms out of the start of libpmix 4.2.2. A
 /// variable that the user has set stays.
-pub const PROCESS_ENV: [(&str, &str); 6] = [
+pub const PROCESS_ENV: [(&str, &str); 8] = [
     // No part of a PMIx server uses PCI and block devices.
     ("HWLOC_COMPONENTS", "-pci,-linuxio"),
     // Debian's plug-ins of hwloc pull in X11 and OpenCL.
@@ -71,6 +71,12 @@ pub const PROCESS_ENV: [(&str, &str); 6] = [
     ("PMIX_MCA_pmix_max_events", "2048"),
     // Pieces of output that no tool reads, of up to 128 KiB each.
     ("PMIX_MCA_pmix_max_iof_cache", "64"),
+    // With PMIX_LOG_ONCE libpmix 4.2.2 logs to the system's log itself, without an error where there is none: the text
+    // would be lost, and the next channel not tried (spec L100).
+    ("PMIX_MCA_plog", "^syslog,smtp"),
+    // libpmix 4.2.2 accepts a monitor, and its alert comes to nobody. Without its sensors it asks its host, which refuses
+    // (spec L102).
+    ("PMIX_MCA_psensor", "^heartbeat,file"),
 ];
 
 #[cfg(test)]
