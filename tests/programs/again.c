@@ -1,6 +1,6 @@
-/* A tool of PMIx with a name of its own: `again NAME AT [beside]` attaches to a server, runs a job and finalizes itself,
-   and prints `NAME STATUS`. With `beside` it starts itself once more with the same name while it is connected. AT names
-   the server: `pid=N`, `nspace=NAME` or `uri=URI`. */
+/* A tool of PMIx with a name of its own: `again NAME AT [beside]` attaches to a server, runs a job and finalizes
+   itself, and prints `NAME STATUS`. With `beside` it starts itself once more with the same name while it is connected.
+   AT names the server: `pid=N`, `nspace=NAME` or `uri=URI`. */
 
 #include <pmix_tool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* PMIx_Process_monitor and credentials, without MPI: prints one line for each word, `WORD STATUS`. `heartbeat` and `file`
-   begin a monitor (the file is the program itself, checked each second), wait for its alert for ten seconds and print
-   `WORD alert` when it comes; `credential` gets a credential and has it validated. */
+/* PMIx_Process_monitor and credentials, without MPI: prints one line for each word, `WORD STATUS`. `heartbeat` and
+   `file` begin a monitor (the file is the program itself, checked each second), wait for its alert for ten seconds and
+   print `WORD alert` when it comes; `credential` gets a credential and has it validated. */
 
 #include <pmix.h>
 #include <pthread.h>

@@ -92,7 +92,7 @@ fn what_a_process_logs_is_output_of_it_and_a_full_window_refuses_it() {
     assert_eq!(log(&mut dvm, of(1, 0), 3, 4), Err(OUT_OF_RESOURCE), "nobody has read yet");
 }
 
-/// Spec L100.
+/// Forms of a logged text (spec L100).
 #[test]
 fn a_logged_text_has_the_form_that_it_asks_for_and_shows_nothing_twice() {
     let shown = |output: OutputOptions, form: LogForm| {

@@ -74,8 +74,8 @@ pub const PROCESS_ENV: [(&str, &str); 8] = [
     // With PMIX_LOG_ONCE libpmix 4.2.2 logs to the system's log itself, without an error where there is none: the text
     // would be lost, and the next channel not tried (spec L100).
     ("PMIX_MCA_plog", "^syslog,smtp"),
-    // libpmix 4.2.2 accepts a monitor, and its alert comes to nobody. Without its sensors it asks its host, which refuses
-    // (spec L102).
+    // libpmix 4.2.2 accepts a monitor, and its alert comes to nobody. Without its sensors it asks its host, which
+    // refuses (spec L102).
     ("PMIX_MCA_psensor", "^heartbeat,file"),
 ];
 

@@ -662,6 +662,7 @@ unsafe extern "C" fn session_control(
     })
 }
 
+/// Refuses a monitor: no alert would come (spec L102).
 unsafe extern "C" fn monitor(
     proc: *const sys::pmix_proc_t,
     _monitor: *const sys::pmix_info_t,

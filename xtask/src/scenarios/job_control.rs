@@ -128,7 +128,7 @@ fn a_tool_pauses_resumes_and_ends_a_job(c: &Context) -> Result<()> {
     stop_dvm(c)
 }
 
-/// Spec L102.
+/// Nothing is accepted of which nothing comes (spec L102).
 fn monitors_and_credentials_are_refused(c: &Context) -> Result<()> {
     let job = c.prterun("--host n0:1,n1:1 --map-by node -n 2")?.program(&pmix_program("monitors")?)?;
     let outcome = job.words(["heartbeat", "file", "credential"])?.run()?.code(0)?;

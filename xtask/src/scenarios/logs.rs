@@ -35,6 +35,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
+/// Channels and directives (spec L100).
 fn what_a_process_logs_appears_and_other_channels_are_refused_by_name(c: &Context) -> Result<()> {
     let job = c.prterun("--host n1 -n 1")?.program(&pmix_program("logs")?)?;
     let outcome = job.words(CALLS.map(|(word, _)| word))?.run()?.code(0)?;

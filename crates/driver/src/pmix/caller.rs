@@ -36,7 +36,7 @@ impl Connection {
         Ok(Connection { peer, own, inode: caller.inode })
     }
 
-    /// True while the caller has its end open. True as well when the kernel refuses to answer.
+    /// True while the caller has its end open. True as well when the kernel refuses to answer (spec L101).
     pub(super) fn stands(&self) -> bool {
         match of(self.peer, self.own) {
             Ok(caller) => caller.inode == self.inode,
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Spec L101.
+    /// The end of a connection (spec L101).
     #[test]
     fn a_connection_stands_until_its_caller_closes_it() {
         let (caller, called) = connection();

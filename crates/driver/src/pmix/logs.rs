@@ -200,6 +200,7 @@ mod tests {
         assert_eq!(log(one(), &[], &[Info::new(sys::PMIX_LOG_SYSLOG_PRI, 8u32)], None).0, Err(Status::BAD_PARAM));
     }
 
+    /// Refusals (spec L100).
     #[test]
     fn another_source_unknown_demands_and_long_texts_are_refused() {
         let one = || vec![entry(LogChannel::Stdout, "a")];
