@@ -4,6 +4,7 @@
 //! The threads begin when they are needed, and live as long as the [`Starter`], because the system kills a process when
 //! the thread that started it ends.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,6 +51,8 @@ pub(super) struct Starter {
     spawner: Spawner,
     queue: Arc<Queue>,
     pub(super) threads: usize,
+    /// The most threads; read when the first one is needed.
+    most: OnceCell<usize>,
     outcomes: UnboundedSender<Outcome>,
 }
 
@@ -70,7 +73,7 @@ struct State {
 impl Starter {
     /// The outcomes of starts on threads are sent to `outcomes`.
     pub(super) fn new(spawner: Spawner, outcomes: UnboundedSender<Outcome>) -> Starter {
-        Starter { spawner, queue: Arc::default(), threads: 0, outcomes }
+        Starter { spawner, queue: Arc::default(), threads: 0, most: OnceCell::new(), outcomes }
     }
 
     /// Starts a process on this thread.
@@ -84,14 +87,18 @@ impl Starter {
             let state = self.queue.lock();
             state.orders.len() >= state.idle
         };
-        if waiting && self.threads < most_threads() && self.begin_thread() {
+        if waiting && self.threads < *self.most.get_or_init(most_threads) && self.begin_thread() {
             self.threads += 1;
         }
         if self.threads == 0 {
             return Some(order);
         }
-        self.queue.lock().orders.push_back(order);
-        self.queue.ready.notify_one();
+        let mut state = self.queue.lock();
+        state.orders.push_back(order);
+        // A thread that works looks for the next order before it waits.
+        if state.idle > 0 {
+            self.queue.ready.notify_one();
+        }
         None
     }
 
