@@ -19,7 +19,7 @@ use crate::sequence;
 use crate::workspace::{root, target, which};
 
 /// The pages of `docs` that belong to the book.
-const PAGES: [(&str, &str); 8] = [
+const PAGES: [(&str, &str); 9] = [
     ("mpirun.md", "Options of Open MPI's mpirun"),
     ("refused-options.md", "Refused options"),
     ("maps.md", "Maps and their refusals"),
