@@ -175,6 +175,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l nodes -d 'Remove this number of nodes: idle ones first, and of those the latest; reserved nodes stay' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l alloc-id -d 'Remove nodes of this allocation; alone: all of them' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l req-id -d 'A name for the request, which the answer repeats' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l grace -d 'The longest time for processes there, whatever their jobs have asked for (prun --grace); 0: they are not told' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F

@@ -220,6 +220,7 @@ _arguments "${_arguments_options[@]}" : \
 '--nodes=[Remove this number of nodes\: idle ones first, and of those the latest; reserved nodes stay]:N:_default' \
 '--alloc-id=[Remove nodes of this allocation; alone\: all of them]:ID:_default' \
 '--req-id=[A name for the request, which the answer repeats]:NAME:_default' \
+'--grace=[The longest time for processes there, whatever their jobs have asked for (prun --grace); 0\: they are not told]:SECONDS:_default' \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \

@@ -76,6 +76,8 @@ complete -c prterun -l timeout -d 'End the job after this time: seconds, or [[dd
 complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
 complete -c prterun -l stop-in-app -d 'Tell the processes to wait at a place of the program\'s own, perhaps that of this name, until a debugger or `pdvm release` lets them go on' -r
 complete -c prterun -l max-restarts -d 'Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)' -r
+complete -c prterun -l grace -d 'Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes leave as soon as these processes have ended' -r
+complete -c prterun -l grace-signal -d 'With --grace: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event PMIX_ALLOC_TIMEOUT_WARNING in any case' -r
 complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...' -r -f -a "donotlaunch\t''
 donotspawn\t''
 output-proctable\t''

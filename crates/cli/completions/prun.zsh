@@ -58,6 +58,8 @@ _prun() {
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
 '--stop-in-app=[Tell the processes to wait at a place of the program'\''s own, perhaps that of this name, until a debugger or \`pdvm release\` lets them go on]::BREAKPOINT:_default' \
 '--max-restarts=[Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)]:N:_default' \
+'--grace=[Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes leave as soon as these processes have ended]:TIME:_default' \
+'--grace-signal=[With --grace\: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event PMIX_ALLOC_TIMEOUT_WARNING in any case]:SIGNAL:_default' \
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \

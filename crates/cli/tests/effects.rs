@@ -129,6 +129,11 @@ const TESTS: &[(&str, &str, &[&str])] = &[
         "slots_are_counted_by_what_a_parameter_names_also_in_place_of_those_that_are_stated",
         &["prte_set_default_slots", "prte_set_default_slots_override"],
     ),
+    (
+        "crates/core/tests/history.rs",
+        "a_job_that_is_in_memory_no_more_is_found_in_the_files",
+        &["ferrite_history_jobs"],
+    ),
     ("crates/core/tests/reasons.rs", "a_job_that_has_its_place_does_not_wait_for_it", &["ferrite_debug_prep_ms"]),
     (
         "crates/core/tests/sessions.rs",

@@ -393,3 +393,11 @@ mod any_line {
         assert!(run.spec.apps.iter().all(|a| !a.argv[0].is_empty() && a.np != Some(0)));
     }
 }
+
+#[test]
+fn a_grace_is_a_time_and_perhaps_a_signal() {
+    let grace = |line: &str| run(line).spec.options.grace.map(|grace| (grace.time.0 / 1_000_000, grace.signal));
+    assert_eq!(grace("./a"), None);
+    assert_eq!(grace("--grace 1:30 ./a"), Some((90, None)));
+    assert_eq!(grace("--grace 5 --grace-signal usr1 ./a"), Some((5, Some(Signal(10)))));
+}
