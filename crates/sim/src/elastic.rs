@@ -221,14 +221,18 @@ impl Scenario {
     pub fn graces(seed: u64) -> Scenario {
         let mut rng = Rng::new(seed ^ 0xe1a5_71c0_0000_0005);
         let mut s = Scenario::elastic(seed);
+        // The referee excuses much when faults strike.
+        if rng.permille(700) {
+            s.faults.clear();
+        }
         for plan in &mut s.jobs {
             let signal = rng.permille(300).then_some(USR1);
-            let time = Duration::from_secs(rng.between(1, 10));
+            let time = Duration::from_secs(rng.between(1, 4));
             plan.spec.options.grace = rng.permille(700).then_some(Grace { time, signal });
         }
         for plan in &mut s.elastic.resizes {
             if let ResizeRequest::Shrink(shrink) = &mut plan.request {
-                shrink.grace_s = rng.permille(150).then(|| rng.between(1, 4) as u32);
+                shrink.grace_s = rng.permille(150).then(|| rng.between(1, 2) as u32);
             }
         }
         s

@@ -280,8 +280,8 @@ pub enum Mutation {
     NoNotice,
     /// A notice promises more time than there is.
     LongPromise,
-    /// The head notices the end of a grace a minute too late.
-    LongGrace,
+    /// The head does not hear that processes were told, so that their time begins twenty seconds later.
+    UnheardNotice,
 }
 
 impl Mutation {
@@ -432,7 +432,7 @@ impl Mutation {
     pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
 
     /// Faults about the time of processes whose nodes are to leave (`resizes`).
-    pub const GRACES: [Mutation; 3] = [Mutation::NoNotice, Mutation::LongPromise, Mutation::LongGrace];
+    pub const GRACES: [Mutation; 3] = [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice];
 
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.

@@ -12,7 +12,16 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 
 /// The way of a notice to a process and of the answer to the head, at most, when nothing is broken.
-const TRIP: Time = 3_000_000;
+const TRIP: Time = 1_000_000;
+
+/// A process that was told.
+struct Told {
+    rank: DaemonRank,
+    /// The end of its time.
+    until: Time,
+    /// The time at which the head heard that it has ended.
+    ended: Option<Time>,
+}
 
 #[derive(Default)]
 pub(super) struct Graces {
@@ -22,10 +31,8 @@ pub(super) struct Graces {
     living: BTreeMap<ProcId, DaemonRank>,
     /// The daemons of these jobs' processes.
     maps: BTreeMap<JobId, JobMap>,
-    /// Processes whose daemons have had the notice, and until when they have time.
-    told: BTreeMap<ProcId, Time>,
-    /// The last time at which the head heard that a told process has ended.
-    heard: Time,
+    /// Processes whose daemons have had the notice.
+    told: BTreeMap<ProcId, Told>,
     /// Jobs that are being ended.
     dying: BTreeSet<JobId>,
     /// Shrinks that drain.
@@ -44,23 +51,22 @@ impl Graces {
         let there =
             self.living.iter().filter(|(proc, rank)| targets.contains(**rank) && !self.dying.contains(&proc.job));
         let there: Vec<(ProcId, DaemonRank)> = there.map(|(proc, rank)| (*proc, *rank)).collect();
-        let mut latest = None;
         for (proc, rank) in &there {
-            let Some(until) = self.told.get(proc) else {
+            let Some(told) = self.told.get(proc) else {
                 return require(self.is_struck, || {
                     format!("daemon {rank} is to leave, and process {proc} was not told")
                 });
             };
-            require(*until <= at, || {
+            let until = told.until;
+            require(until <= at, || {
                 format!("daemon {rank} is to leave, and process {proc} has time until {until} us")
             })?;
-            latest = latest.max(Some(*until));
         }
-        let in_time = latest.is_none_or(|until| at <= until + TRIP);
-        require(in_time || self.is_struck, || format!("{targets} are to leave at {at} us, after every grace is over"))?;
-        let for_nothing = drained && there.is_empty() && self.heard + TRIP < at;
-        require(!for_nothing || self.is_struck, || {
-            format!("{targets} are to leave, and their last process has long ended")
+        let here = self.told.values().filter(|told| targets.contains(told.rank));
+        // Without any, the processes had ended before the notice came.
+        let due = here.map(|told| told.until.min(told.ended.unwrap_or(Time::MAX))).max().filter(|_| drained);
+        require(due.is_none_or(|due| at <= due + TRIP) || self.is_struck, || {
+            format!("{targets} are to leave at {at} us, and nobody there has had time since {due:?} us")
         })
     }
 }
@@ -81,11 +87,16 @@ impl Invariant for Graces {
                 self.living.remove(proc);
             }
             Observation::Gone { rank, .. } => self.living.retain(|_, daemon| daemon != rank),
-            Observation::Input { rank: DaemonRank::HEAD, at, message: Some(Message::Head(message)), .. } => {
-                if let HeadMessage::ProcsEnded { job, .. } = message
-                    && self.asked.contains(job)
-                {
-                    self.heard = *at;
+            Observation::Input {
+                rank: DaemonRank::HEAD,
+                at,
+                message: Some(Message::Head(HeadMessage::ProcsEnded { job, ends })),
+                ..
+            } => {
+                for end in ends {
+                    if let Some(told) = self.told.get_mut(&ProcId { job: *job, rank: end.rank }) {
+                        told.ended = Some(*at);
+                    }
                 }
             }
             Observation::Effect { rank, at, effect, message } => return self.sees(*rank, *at, effect, *message),
@@ -108,9 +119,8 @@ impl Graces {
                     let is_here =
                         |own: &Rank| self.maps.get(&notice.job).and_then(|map| map.daemon_of(*own)) == Some(rank);
                     for own in notice.ranks.iter().copied().filter(is_here) {
-                        self.told.insert(ProcId { job: notice.job, rank: own }, until);
+                        self.told.insert(ProcId { job: notice.job, rank: own }, Told { rank, until, ended: None });
                     }
-                    self.heard = self.heard.max(at);
                 }
             }
             Effect::Trace(Transition::Job { job: JobId::DAEMONS, to, .. }) => self.ending |= *to > JobState::VmReady,

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, HeadInput, HeadTimer, Input, LinkInput, PmixEffect, Timer, Transition};
-use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, Duration, JobId, JobState, RankSet, SessionId, Signal};
+use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
+use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
     DaemonMessage, Dest, EventInfo, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome,
@@ -64,6 +64,11 @@ impl ResizeMutations {
             {
                 frame.kind = FrameKind::Heartbeat;
             }
+            (Mutation::UnheardNotice, DaemonRank::HEAD)
+                if says(frame, |m| matches!(m, Message::Head(HeadMessage::WithdrawalTold(_)))) =>
+            {
+                frame.kind = FrameKind::Heartbeat;
+            }
             (Mutation::ForeignFailure, DaemonRank::HEAD) => replace(frame, |message| match message {
                 Message::Head(HeadMessage::DaemonLost { cause, .. }) => {
                     let rank = self.coming.first()?;
@@ -102,11 +107,6 @@ impl ResizeMutations {
                     && let EventInfo::Withdrawal(notice) = &mut event.info
                 {
                     notice.seconds *= 2;
-                }
-            }),
-            Mutation::LongGrace if rank == DaemonRank::HEAD => wanted.iter_mut().for_each(|effect| {
-                if let Effect::SetTimer { timer: Timer::Head(HeadTimer::Campaign(_)), at } = effect {
-                    *at = *at + Duration::from_secs(60);
                 }
             }),
             Mutation::OtherAllocation => events(wanted).for_each(|resize| resize.alloc_id = Some("x".into())),
