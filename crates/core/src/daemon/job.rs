@@ -23,7 +23,7 @@ pub(super) struct LocalJob {
     /// Results of the launch that are not reported yet.
     pub(super) started: Vec<(Rank, u32)>,
     pub(super) failed: Vec<(Rank, StartError)>,
-    launch_reported: bool,
+    pub(super) launch_reported: bool,
     pub(super) registered: bool,
     /// Ends of processes that are not reported yet.
     pub(super) ends: Vec<ProcEnd>,
@@ -149,6 +149,7 @@ impl Daemon {
         job.launch_reported = true;
         let (started, failed) = (std::mem::take(&mut job.started), std::mem::take(&mut job.failed));
         cx.send_head(HeadMessage::LocalLaunchComplete { job: id, started, failed });
+        self.report_ends(id, cx);
     }
 
     /// Forgets a job that is over everywhere.

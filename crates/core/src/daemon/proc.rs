@@ -194,9 +194,13 @@ impl Daemon {
     }
 
     /// Reports ends of processes. Ordinary ends are reported together after the last local process; a failure, and an
-    /// end that others may notice, at once (spec L25).
-    fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
+    /// end that others may notice, at once (spec L25), but after the report of the launch: a process may have ended
+    /// while others are being started.
+    pub(super) fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let job = self.job_mut(id);
+        if !job.launch_reported {
+            return;
+        }
         let is_kept_for = |rank| job.procs.get(&rank).is_some_and(|local| local.is_kept_for);
         let is_urgent = job.ends.iter().any(|end| end.state.is_error() || is_kept_for(end.rank));
         if !job.ends.is_empty() && (is_urgent || job.living().next().is_none()) {
