@@ -149,6 +149,9 @@ fn the_end_of_a_dvm_leaves_a_record_for_each_task_of_a_batch(c: &Context) -> Res
         } else {
             stop_dvm(c)?;
         }
+        // The process of the batch writes its last records when the head is gone.
+        let all = || Ok(endings(&std::fs::read_to_string(&results)?)?.len() == 40);
+        c.until("each task has a record", Duration::from_secs(20), all)?;
         c.wait_for(0, "prun")?;
         let counts = once(&std::fs::read_to_string(&results)?, 40)?;
         c.note(format!("{counts:?}"));
