@@ -410,7 +410,11 @@ fn sweep(leftovers: &mut Leftovers) {
             return;
         }
         for child in leftovers::children(rustix::process::getpid()) {
-            let orderly = began.elapsed() < ORDERLY_LIMIT && leftovers::cleans_up_itself(child);
+            let has_time = began.elapsed() < ORDERLY_LIMIT;
+            let orderly = has_time && leftovers::cleans_up_itself(child);
+            if has_time && leftovers::ends_with_the_head(child) {
+                continue;
+            }
             if !orderly {
                 end_tree(child, leftovers);
             } else if !asked.contains(&child) {

@@ -122,10 +122,18 @@ fn parent_of(stat: &str) -> Option<i32> {
 
 /// True for Ferrite's own commands and guards: they leave in order when they are told to.
 pub(super) fn cleans_up_itself(pid: Pid) -> bool {
-    let pid = pid.as_raw_nonzero();
-    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     let ours: [&[u8]; 4] = [b"prted", b"prterun", b"prte", GUARD_NAME.to_bytes()];
-    ours.contains(&name.trim_ascii_end())
+    ours.contains(&name_of(pid).trim_ascii_end())
+}
+
+/// True for a client, such as the process of a batch: it sees that the head is gone, writes its last records, and ends
+/// (spec L120).
+pub(super) fn ends_with_the_head(pid: Pid) -> bool {
+    name_of(pid).trim_ascii_end() == b"prun"
+}
+
+fn name_of(pid: Pid) -> Vec<u8> {
+    fs::read(format!("/proc/{}/comm", pid.as_raw_nonzero())).unwrap_or_default()
 }
 
 fn processes() -> impl Iterator<Item = (i32, PathBuf)> {
