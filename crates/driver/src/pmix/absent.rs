@@ -18,6 +18,10 @@ use super::{Shared, calls};
 /// Time for the library to answer a connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The library's answer: its status and the index of the process, four bytes each, in two messages. A connection that
+/// is closed between them never counts as one of that process.
+const ANSWER: usize = 8;
+
 impl Shared {
     /// Notes a local process that has failed before its init (spec L83).
     pub(super) fn note_absent(&self, proc: ProcId) {
@@ -70,13 +74,13 @@ fn stand_in(library: Library, name: Proc) {
     });
 }
 
-/// Connects to the library as this process, and closes the connection when the library has answered.
+/// Connects to the library as this process, and closes the connection after the library's whole answer.
 async fn come_and_go(library: &Library, name: &Proc) -> io::Result<()> {
     let (mut ours, theirs) = UnixStream::pair()?;
     let owner = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     ours.write_all(&FirstMessage::of_client(name, owner)).await?;
     library.admit(Some(&name.nspace), &theirs, false).await?;
     drop(theirs);
-    timeout(PATIENCE, ours.read_u8()).await??;
+    timeout(PATIENCE, ours.read_exact(&mut [0; ANSWER])).await??;
     Ok(())
 }
