@@ -9,6 +9,8 @@
 mod orphans;
 mod sockets;
 mod stacks;
+mod starter;
+mod starts;
 mod told;
 mod tree;
 
@@ -24,6 +26,7 @@ use ferrite_types::{self as types, ExitStatus, JobId, ProcId};
 use ferrite_wire::{StartError, StartErrorKind, Stream};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid};
 use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
 use crate::Inbox;
@@ -34,6 +37,8 @@ use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
 pub(crate) use sockets::{Holder, Holders};
 use stacks::Stacks;
+use starter::{Order, Outcome, Starter};
+use starts::{Act, Starts};
 use told::Told;
 
 /// Environment variable that marks every process of a job and its descendants, unless one clears its environment: `<pid
@@ -45,16 +50,22 @@ const KILL_PASSES: usize = 4;
 
 /// The processes that this daemon started for jobs.
 pub(crate) struct Processes {
-    inbox: Inbox,
+    started: Rc<StartedOnes>,
     session_dir: SessionDir,
-    spawner: Spawner,
+    starter: Starter,
+    stacks: Stacks,
+}
+
+/// The processes whose start is over, and the acts for the others.
+struct StartedOnes {
+    inbox: Inbox,
     table: Table,
     running: Rc<Cell<usize>>,
     /// Signals go to processes and not to what they have started.
     direct_only: bool,
     told: Told,
     orphans: Rc<Orphans>,
-    stacks: Stacks,
+    starts: Rc<Starts>,
 }
 
 type Table = Rc<RefCell<BTreeMap<ProcId, Local>>>;
@@ -97,40 +108,62 @@ impl Processes {
         memory: Option<MemoryPolicy>,
         parameters: &[(String, String)],
     ) -> io::Result<Self> {
-        Ok(Processes {
+        let starts = Rc::<Starts>::default();
+        let started = Rc::new(StartedOnes {
             inbox,
-            session_dir: session_dir.clone(),
-            spawner: Spawner::new(memory, parameters)?,
             direct_only: params::is_on(parameters, "odls_base_signal_direct_children_only"),
             told: Told::of(parameters),
-            orphans: Rc::new(Orphans::adopt()?),
-            stacks: Stacks::default(),
+            orphans: Rc::new(Orphans::adopt(Rc::clone(&starts))?),
             table: Table::default(),
             running: Rc::new(Cell::new(0)),
+            starts,
+        });
+        let (sender, mut outcomes) = unbounded_channel();
+        let settling = Rc::clone(&started);
+        spawn_local(async move {
+            while let Some(outcome) = outcomes.recv().await {
+                settling.settle(outcome);
+            }
+        });
+        Ok(Processes {
+            started,
+            session_dir: session_dir.clone(),
+            starter: Starter::new(Spawner::new(memory, parameters)?, sender),
+            stacks: Stacks::default(),
         })
     }
 
     /// Finds which processes of jobs hold a socket.
     pub(crate) fn holders(&self) -> Holders {
-        Holders::new(self.table.clone(), self.orphans.clone())
+        let StartedOnes { table, orphans, starts, .. } = &*self.started;
+        Holders::new(table.clone(), orphans.clone(), starts.clone())
     }
 
-    /// Starts a process; answered by `Spawned` or `SpawnFailed`.
+    /// Starts a process; answered by `Spawned` or `SpawnFailed`. While other processes run, a thread starts it, because
+    /// the loop has to hear of the others (spec L110). A process that is to stop is started here, where it is quick:
+    /// the thread that starts it waits for the stop.
     pub(crate) fn spawn(
         &mut self,
         proc: ProcId,
         mut request: SpawnRequest,
-        mut extra_env: Vec<(String, String)>,
-        extra_fds: Vec<(RawFd, OwnedFd)>,
+        mut env: Vec<(String, String)>,
+        fds: Vec<(RawFd, OwnedFd)>,
     ) {
-        extra_env.push((MARK.to_owned(), mark(proc)));
+        env.push((MARK.to_owned(), mark(proc)));
         let prepared = if request.session_cwd { self.own_dir(proc, &mut request) } else { Ok(()) };
-        let started = prepared.and_then(|()| self.spawner.start(&request, &extra_env, &extra_fds));
-        self.told.start(proc, &request, started.as_ref());
-        match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
-            Ok(pid) => self.tell(Input::Daemon(DaemonInput::Spawned { proc, pid })),
-            Err(error) => self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error })),
+        if let Err(error) = prepared {
+            return self.started.settle(Outcome { proc, request, started: Err(error) });
         }
+        let is_alone = self.started.running.get() == 0 && self.started.starts.is_empty();
+        let is_here = is_alone || request.stopped;
+        let mut order = Order { proc, request, env, fds };
+        if !is_here {
+            order = match self.starter.start_beside(order) {
+                None => return self.started.starts.begin(proc),
+                Some(order) => order,
+            };
+        }
+        self.started.settle(self.starter.start_here(order));
     }
 
     /// Makes the process's own directory its working directory. The directory goes with the job.
@@ -154,6 +187,87 @@ impl Processes {
 
     /// Signals a process and all of its descendants, including its orphans.
     pub(crate) fn signal(&mut self, proc: ProcId, signal: types::Signal) {
+        self.started.apply(proc, Act::Signal(signal));
+    }
+
+    /// Takes the stacks of processes of a job with a debugger; answered by `StackTaken` for each, and `StacksTaken`.
+    pub(crate) fn take_stacks(&mut self, job: JobId, procs: &[ProcId], until: tokio::time::Instant, most: usize) {
+        let table = self.started.table.borrow();
+        let pid = |proc: &ProcId| Some((*proc, table.get(proc).filter(|local| !local.reaped)?.pid));
+        let procs = procs.iter().filter_map(pid).collect();
+        self.stacks.take(job, procs, until, most, self.started.inbox.clone());
+    }
+
+    /// Reads once; answered by `Output` or `OutputClosed`. A stream that does not exist is closed.
+    pub(crate) fn read_output(&mut self, proc: ProcId, stream: Stream, limit: usize) {
+        self.started.apply(proc, Act::Read(stream, limit));
+    }
+
+    /// Answers `OutputIdle` unless something waits to be read.
+    pub(crate) fn check_output(&mut self, proc: ProcId, stream: Stream) {
+        let mut table = self.started.table.borrow_mut();
+        let Some(local) = table.get_mut(&proc) else {
+            return;
+        };
+        let writer_runs = !local.reaped && tree::is_running(local.pid);
+        if local.stream(stream).as_ref().is_some_and(|reader| reader.is_idle()) {
+            self.started.tell(Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs }));
+        }
+    }
+
+    /// Writes to a standard input, in order after earlier writes; answered by `StdinTaken`.
+    pub(crate) fn write_stdin(&mut self, proc: ProcId, data: Bytes) {
+        self.started.apply(proc, Act::Write(data));
+    }
+
+    /// Closes a standard input after all earlier writes.
+    pub(crate) fn close_stdin(&mut self, proc: ProcId) {
+        self.started.apply(proc, Act::Close);
+    }
+
+    /// Ends all remaining processes of a job and removes its directory.
+    pub(crate) fn clean_job(&mut self, job: JobId) {
+        self.stacks.stop(job);
+        self.started.starts.give_up(job);
+        self.started.end_all(|proc| proc.job == job);
+        // Most jobs have no directory.
+        let _ = std::fs::remove_dir_all(self.session_dir.path().join(job.to_string()));
+    }
+}
+
+impl StartedOnes {
+    /// Ends a start: takes charge of the process, reports it, and does what waited for it (spec L111).
+    fn settle(&self, outcome: Outcome) {
+        let Outcome { proc, request, started } = outcome;
+        self.told.start(proc, &request, started.as_ref());
+        match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
+            Ok(pid) => self.tell(Input::Daemon(DaemonInput::Spawned { proc, pid })),
+            Err(error) => self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error })),
+        }
+        let waiting = self.starts.settle(proc);
+        waiting.acts.into_iter().for_each(|act| self.carry_out(proc, act));
+        if waiting.unwanted {
+            self.end_all(|other| other == proc);
+        }
+    }
+
+    /// Acts on a process now, or when its start is over (spec L111).
+    fn apply(&self, proc: ProcId, act: Act) {
+        if let Some(act) = self.starts.keep(proc, act) {
+            self.carry_out(proc, act);
+        }
+    }
+
+    fn carry_out(&self, proc: ProcId, act: Act) {
+        match act {
+            Act::Signal(signal) => self.signal(proc, signal),
+            Act::Write(data) => self.write_stdin(proc, data),
+            Act::Close => self.close_stdin(proc),
+            Act::Read(stream, limit) => self.read_output(proc, stream, limit),
+        }
+    }
+
+    fn signal(&self, proc: ProcId, signal: types::Signal) {
         let Some(signal) = Signal::from_named_raw(signal.0) else {
             return;
         };
@@ -185,16 +299,7 @@ impl Processes {
         send_to_each(first, outside, signal);
     }
 
-    /// Takes the stacks of processes of a job with a debugger; answered by `StackTaken` for each, and `StacksTaken`.
-    pub(crate) fn take_stacks(&mut self, job: JobId, procs: &[ProcId], until: tokio::time::Instant, most: usize) {
-        let table = self.table.borrow();
-        let pid = |proc: &ProcId| Some((*proc, table.get(proc).filter(|local| !local.reaped)?.pid));
-        let procs = procs.iter().filter_map(pid).collect();
-        self.stacks.take(job, procs, until, most, self.inbox.clone());
-    }
-
-    /// Reads once; answered by `Output` or `OutputClosed`. A stream that does not exist is closed.
-    pub(crate) fn read_output(&mut self, proc: ProcId, stream: Stream, limit: usize) {
+    fn read_output(&self, proc: ProcId, stream: Stream, limit: usize) {
         let mut table = self.table.borrow_mut();
         let Some(reader) = table.get_mut(&proc).and_then(|l| l.stream(stream).clone()) else {
             return self.tell(Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
@@ -210,20 +315,7 @@ impl Processes {
         }
     }
 
-    /// Answers `OutputIdle` unless something waits to be read.
-    pub(crate) fn check_output(&mut self, proc: ProcId, stream: Stream) {
-        let mut table = self.table.borrow_mut();
-        let Some(local) = table.get_mut(&proc) else {
-            return;
-        };
-        let writer_runs = !local.reaped && tree::is_running(local.pid);
-        if local.stream(stream).as_ref().is_some_and(|reader| reader.is_idle()) {
-            self.tell(Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs }));
-        }
-    }
-
-    /// Writes to a standard input, in order after earlier writes; answered by `StdinTaken`.
-    pub(crate) fn write_stdin(&mut self, proc: ProcId, data: Bytes) {
+    fn write_stdin(&self, proc: ProcId, data: Bytes) {
         let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
         match writer {
             Some(writer) => writer.write(data),
@@ -231,18 +323,16 @@ impl Processes {
         }
     }
 
-    /// Closes a standard input after all earlier writes.
-    pub(crate) fn close_stdin(&mut self, proc: ProcId) {
+    fn close_stdin(&self, proc: ProcId) {
         let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
         if let Some(writer) = writer {
             writer.close();
         }
     }
 
-    /// Ends all remaining processes of a job and removes its directory.
-    pub(crate) fn clean_job(&mut self, job: JobId) {
-        self.stacks.stop(job);
-        let gone: Vec<_> = self.table.borrow_mut().extract_if(.., |proc, _| proc.job == job).collect();
+    /// Ends these processes with all that they have started, and forgets them.
+    fn end_all(&self, wanted: impl Fn(ProcId) -> bool) {
+        let gone: Vec<_> = self.table.borrow_mut().extract_if(.., |proc, _| wanted(*proc)).collect();
         let left = || {
             let of_job = |o| gone.iter().any(|(proc, local)| belongs_to(o, *proc, local.group));
             let mut left = self.orphans.matching(of_job);
@@ -255,18 +345,10 @@ impl Processes {
         let first = left();
         gone.iter().for_each(|(_, local)| local.end());
         send_to_each(first, left, Signal::KILL);
-        // Most jobs have no directory.
-        let _ = std::fs::remove_dir_all(self.session_dir.path().join(job.to_string()));
-    }
-
-    /// Processes that were started and not reaped.
-    #[cfg(test)]
-    pub(crate) fn running(&self) -> usize {
-        self.running.get()
     }
 
     /// Takes charge of a new process. When that is impossible the process does not stay.
-    fn adopt(&mut self, proc: ProcId, started: Started) -> io::Result<u32> {
+    fn adopt(&self, proc: ProcId, started: Started) -> io::Result<u32> {
         let pid = started.pid;
         let result = self.enter(proc, started);
         if result.is_err() {
@@ -276,7 +358,7 @@ impl Processes {
         result.map(|()| pid.as_raw_nonzero().get().unsigned_abs())
     }
 
-    fn enter(&mut self, proc: ProcId, started: Started) -> io::Result<()> {
+    fn enter(&self, proc: ProcId, started: Started) -> io::Result<()> {
         let Started { pid, pidfd, stdin, stdout, stderr } = started;
         let pidfd = watched(pidfd)?;
         let inbox = self.inbox.clone();
@@ -398,7 +480,8 @@ impl OutputEnds {
 
 /// True for an orphan of this process: it is in the group or carries the mark.
 fn belongs_to(orphan: Pid, proc: ProcId, group: Option<Pid>) -> bool {
-    group.is_some_and(|g| tree::is_in_group(orphan, g))
+    // A process with the group's own number is a new one that is not in the table yet.
+    group.is_some_and(|g| g != orphan && tree::is_in_group(orphan, g))
         || tree::variable_of(orphan, MARK).is_some_and(|m| m == mark(proc))
 }
 
@@ -425,6 +508,21 @@ fn send_to_each(first: Vec<Pid>, again: impl Fn() -> Vec<Pid>, signal: Signal) {
 
 fn no_room(error: &io::Error) -> StartError {
     StartError { kind: StartErrorKind::System, detail: format!("watching the process: {error}") }
+}
+
+#[cfg(test)]
+impl Processes {
+    /// Processes that were started and not reaped.
+    pub(crate) fn running(&self) -> usize {
+        self.started.running.get()
+    }
+
+    /// Stands for a start that is under way until it is settled.
+    pub(crate) fn hold_start(&self, proc: ProcId) -> impl FnOnce() + use<> {
+        let starts = Rc::clone(&self.started.starts);
+        starts.begin(proc);
+        move || drop(starts.settle(proc))
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 use ferrite_core::SpawnRequest;
 use ferrite_map::device_env;
@@ -32,12 +33,17 @@ pub(crate) use memory::MemoryPolicy;
 /// Size of the child's stack (bytes) for the system calls between clone and exec. Measured use is below 2 KiB.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// Starts processes.
+/// Starts processes, one at a time.
 pub(crate) struct Spawner {
+    common: Arc<Common>,
+    stack: Vec<u128>,
+}
+
+/// The data that hold for all processes.
+struct Common {
     inherited: Environ,
     null: OwnedFd,
     nofile: Rlimit,
-    stack: Vec<u128>,
     memory: Option<MemoryPolicy>,
     /// Command that starts each process; empty = none.
     agent: Vec<String>,
@@ -68,35 +74,46 @@ impl Spawner {
             inherited.apply(&op);
         }
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Spawner {
+        let common = Common {
             inherited,
             null,
             nofile: raise_descriptor_limit(),
-            stack: vec![0; STACK_BYTES / size_of::<u128>()],
             memory,
             agent: params::value(parameters, "odls_base_exec_agent").map(words).unwrap_or_default(),
             agent_of: params::label(parameters, "odls_base_exec_agent"),
             limits_of: params::label(parameters, "prte_set_max_sys_limits"),
             limits: limits::asked_for(params::value(parameters, "prte_set_max_sys_limits").unwrap_or_default()),
-        })
+        };
+        Ok(Spawner::with(Arc::new(common)))
     }
 
-    /// Starts a process. Returns when its program runs or the start has failed.
+    fn with(common: Arc<Common>) -> Spawner {
+        Spawner { common, stack: vec![0; STACK_BYTES / size_of::<u128>()] }
+    }
+
+    /// Makes another one for another thread, so that both can start a process at the same time.
+    pub(crate) fn sibling(&self) -> Spawner {
+        Spawner::with(Arc::clone(&self.common))
+    }
+
+    /// Starts a process. Returns when its program runs or the start has failed. The system kills the process when this
+    /// *thread* ends (PR_SET_PDEATHSIG).
     pub(crate) fn start(
         &mut self,
         request: &SpawnRequest,
         extra_env: &[(String, String)],
         extra_fds: &[(RawFd, OwnedFd)],
     ) -> Result<Started, StartError> {
+        let common = &*self.common;
         let agent = match &request.agent {
             Some(words) => Agent { words, of: "--exec-agent" },
-            None => Agent { words: &self.agent, of: &self.agent_of },
+            None => Agent { words: &common.agent, of: &common.agent_of },
         };
-        let image = Image::prepare(&self.inherited, request, extra_env, &agent)?;
+        let image = Image::prepare(&common.inherited, request, extra_env, &agent)?;
         let pipes = Pipes::open(request)?;
-        let moves = Moves::plan(&self.null, &pipes, extra_fds)?;
+        let moves = Moves::plan(&common.null, &pipes, extra_fds)?;
         let cpus = request.cpus.as_ref().map(affinity_mask);
-        let memory = self.memory.as_ref().zip(request.cpus.as_ref()).and_then(|(policy, cpus)| policy.request(cpus));
+        let memory = common.memory.as_ref().zip(request.cpus.as_ref()).and_then(|(policy, cpus)| policy.request(cpus));
         let (argv, shell_argv, envp) = (image.argv(), image.shell_argv(), image.envp());
         let mut order = Order {
             program: image.program.as_ptr(),
@@ -114,11 +131,11 @@ impl Spawner {
             memory_bits: memory.as_ref().map_or(0, memory::MemoryRequest::bits),
             parent: rustix::process::getpid().as_raw_nonzero().get(),
             nofile: libc::rlimit {
-                rlim_cur: self.nofile.current.unwrap_or(libc::RLIM_INFINITY),
-                rlim_max: self.nofile.maximum.unwrap_or(libc::RLIM_INFINITY),
+                rlim_cur: common.nofile.current.unwrap_or(libc::RLIM_INFINITY),
+                rlim_max: common.nofile.maximum.unwrap_or(libc::RLIM_INFINITY),
             },
-            limits: self.limits.as_ptr(),
-            limit_count: self.limits.len(),
+            limits: common.limits.as_ptr(),
+            limit_count: common.limits.len(),
             traceable: request.traceable,
             stopped: request.stopped,
             failure: None,
@@ -131,7 +148,7 @@ impl Spawner {
             let error = io::Error::from_raw_os_error(errno);
             return Err(match step {
                 Step::Limit(at) => {
-                    system(&format!("setting the limit {} of {}", self.limits[at], self.limits_of), &error)
+                    system(&format!("setting the limit {} of {}", common.limits[at], common.limits_of), &error)
                 }
                 step => image.explain(step, &error),
             });

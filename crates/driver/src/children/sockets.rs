@@ -8,6 +8,7 @@ use ferrite_types::ProcId;
 use rustix::process::Pid;
 
 use super::orphans::Orphans;
+use super::starts::Starts;
 use super::{Table, belongs_to, tree};
 
 /// Finds the holders of sockets among the processes of jobs. Cheap to clone.
@@ -15,6 +16,7 @@ use super::{Table, belongs_to, tree};
 pub(crate) struct Holders {
     table: Table,
     orphans: Rc<Orphans>,
+    starts: Rc<Starts>,
 }
 
 /// The holder of a socket, as a job sees it.
@@ -29,12 +31,31 @@ pub(crate) enum Holder {
 }
 
 impl Holders {
-    pub(super) fn new(table: Table, orphans: Rc<Orphans>) -> Holders {
-        Holders { table, orphans }
+    pub(super) fn new(table: Table, orphans: Rc<Orphans>, starts: Rc<Starts>) -> Holders {
+        Holders { table, orphans, starts }
+    }
+
+    /// Waits until the event loop has heard of a process that may run already.
+    pub(crate) async fn heard_of(&self, proc: ProcId) {
+        self.starts.settled(|other| other == proc).await;
+    }
+
+    /// Looks for the socket with this inode number among the processes of a job, also among those that may run already
+    /// but are not heard of yet (spec L110).
+    pub(crate) async fn find(&self, said: ProcId, inode: u32) -> Holder {
+        self.heard_of(said).await;
+        match self.of_job(said, inode) {
+            // A descendant of another process may say that it is this one.
+            Holder::Other => {
+                self.starts.settled(|other| other.job == said.job).await;
+                self.of_job(said, inode)
+            }
+            found => found,
+        }
     }
 
     /// Looks for the socket with this inode number, first at the process that claims to hold it.
-    pub(crate) fn of_job(&self, said: ProcId, inode: u32) -> Holder {
+    fn of_job(&self, said: ProcId, inode: u32) -> Holder {
         let name = format!("socket:[{inode}]");
         let mut hidden = false;
         let mut holds = |pid: Pid| match holds(pid, &name) {

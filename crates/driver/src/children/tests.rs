@@ -440,3 +440,171 @@ fn a_signal_can_be_for_the_process_alone_and_the_end_is_for_all() {
         }
     });
 }
+
+/// Starts that are under way: rank 0 runs, so that others are started by threads, and the loop hears of them only when
+/// the scenario waits.
+fn beside<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
+    world(|mut w| {
+        w.spawn(0, request("exec sleep 1000"));
+        assert_eq!(w.processes.running(), 1, "the first is started in the loop");
+        scenario(w)
+    });
+}
+
+// spec L110
+#[test]
+fn a_burst_is_started_by_threads_and_each_start_is_told_before_its_end() {
+    beside(|mut w| async move {
+        for rank in 1..64 {
+            w.spawn(rank, request("exit 3"));
+        }
+        assert_eq!(w.processes.running(), 1);
+        assert!((1..=8).contains(&w.processes.starter.threads));
+        let (mut started, mut ended) = (HashSet::new(), HashSet::new());
+        while ended.len() < 63 {
+            match w.next().await {
+                Input::Daemon(DaemonInput::Spawned { proc, .. }) => assert!(started.insert(proc)),
+                Input::Daemon(DaemonInput::Exited { proc, status }) => {
+                    assert!(started.contains(&proc) && ended.insert(proc));
+                    assert_eq!(status, ExitStatus::Exited(3));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!((started.len(), w.processes.running()), (64, 1));
+    });
+}
+
+#[test]
+fn a_process_that_runs_alone_needs_no_thread() {
+    world(|mut w| async move {
+        for rank in 0..3 {
+            w.spawn(rank, request("true"));
+            assert_eq!(w.processes.running(), 1);
+            w.ended = None;
+            w.exit().await;
+        }
+        assert_eq!(w.processes.starter.threads, 0);
+    });
+}
+
+// spec L110
+#[test]
+fn a_thread_that_starts_processes_lives_as_long_as_they_do() {
+    beside(|mut w| async move {
+        w.spawn(1, request("echo $$; exec sleep 1000"));
+        let pid = w.line_of(1).await;
+        for rank in 2..20 {
+            w.spawn(rank, request("true"));
+        }
+        while w.processes.running() > 2 || !w.processes.started.starts.is_empty() {
+            w.next().await;
+        }
+        assert!(is_alive(&pid));
+        // The system ends a process when the thread ends: the one above has not.
+        drop(w);
+        until_dead(&pid).await;
+    });
+}
+
+// spec L111
+#[test]
+fn standard_input_waits_for_a_start_that_is_under_way() {
+    beside(|mut w| async move {
+        w.spawn(1, SpawnRequest { stdin: true, ..request("cat") });
+        w.processes.write_stdin(proc(1), Bytes::from_static(b"one "));
+        w.processes.write_stdin(proc(1), Bytes::from_static(b"two"));
+        w.processes.close_stdin(proc(1));
+        assert_eq!(w.output_of(1).await.0, "one two");
+    });
+}
+
+// spec L111
+#[test]
+fn signals_wait_for_a_start_that_is_under_way_and_keep_their_order() {
+    const STOP: types::Signal = types::Signal(libc::SIGSTOP);
+    beside(|mut w| async move {
+        // Each of the two takes the effect of the one before.
+        w.spawn(1, request("echo on"));
+        w.processes.signal(proc(1), STOP);
+        w.processes.signal(proc(1), types::Signal::CONT);
+        assert_eq!(w.output_of(1).await.0, "on\n");
+        w.spawn(2, request("echo $$; exec sleep 1000"));
+        w.processes.signal(proc(2), types::Signal::CONT);
+        w.processes.signal(proc(2), STOP);
+        while !w.processes.started.starts.is_empty() {
+            w.next().await;
+        }
+        until_stopped(&w, 2).await;
+    });
+}
+
+async fn until_stopped(w: &World, rank: u32) {
+    let pid = w.processes.started.table.borrow()[&proc(rank)].pid.as_raw_nonzero();
+    while !std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") T ") {
+        tokio::task::yield_now().await;
+    }
+}
+
+// spec L111
+#[test]
+fn a_process_of_a_job_that_is_cleaned_during_the_start_does_not_stay() {
+    beside(|mut w| async move {
+        let gone = ProcId { job: JobId(job().0 + 1), rank: Rank(0) };
+        w.processes.spawn(gone, request("exec sleep 1000"), Vec::new(), Vec::new());
+        w.processes.clean_job(gone.job);
+        assert_eq!(w.exit().await, ExitStatus::Signaled(types::Signal::KILL));
+        assert!(w.processes.started.table.borrow().keys().eq([&proc(0)]));
+        assert_eq!(w.processes.running(), 1);
+    });
+}
+
+#[test]
+fn a_start_that_fails_beside_the_loop_says_the_same() {
+    beside(|mut w| async move {
+        let failing = || SpawnRequest { argv: vec!["./none".to_owned()], ..request("") };
+        w.spawn(1, failing());
+        w.processes.write_stdin(proc(1), Bytes::from_static(b"late"));
+        w.next().await;
+        let Input::Daemon(DaemonInput::SpawnFailed { proc: failed, error }) = w.next().await else {
+            panic!("no failure")
+        };
+        assert_eq!(failed, proc(1));
+        assert!(matches!(w.next().await, Input::Daemon(DaemonInput::StdinTaken { bytes: 4, .. })));
+        let order = Order { proc: proc(2), request: failing(), env: Vec::new(), fds: Vec::new() };
+        let here = w.processes.starter.start_here(order).started.err().unwrap();
+        assert_eq!((here.kind, here.detail), (error.kind, error.detail));
+    });
+}
+
+#[test]
+fn a_process_that_is_to_stop_is_started_in_the_loop() {
+    beside(|mut w| async move {
+        w.spawn(1, SpawnRequest { stopped: true, ..request("echo ran") });
+        assert_eq!(w.processes.running(), 2);
+        until_stopped(&w, 1).await;
+        w.processes.signal(proc(1), types::Signal::CONT);
+        assert_eq!(w.output_of(1).await.0, "ran\n");
+    });
+}
+
+// spec L110
+#[test]
+fn the_holder_of_a_socket_is_found_while_its_start_is_under_way() {
+    beside(|mut w| async move {
+        let socket = || {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+            let inode = rustix::fs::fstat(&theirs).unwrap().st_ino as u32;
+            (ours, vec![(3, OwnedFd::from(theirs))], inode)
+        };
+        let (_ours, fds, inode) = socket();
+        w.processes.spawn(proc(1), request("exec sleep 1000"), Vec::new(), fds);
+        let holders = w.processes.holders();
+        assert_eq!(holders.find(proc(1), inode).await, Holder::OfJob);
+        // Another process of the job says so, as a descendant may.
+        let (_ours, fds, inode) = socket();
+        w.processes.spawn(proc(2), request("exec sleep 1000"), Vec::new(), fds);
+        assert_eq!(holders.find(proc(0), inode).await, Holder::OfJob);
+        assert_eq!(holders.find(proc(0), 1).await, Holder::Other);
+    });
+}

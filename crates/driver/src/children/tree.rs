@@ -47,6 +47,13 @@ pub(super) fn is_running(pid: Pid) -> bool {
     stat.is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" R")))
 }
 
+/// The start time of a process, in clock ticks since the machine's.
+pub(super) fn began(pid: Pid) -> Option<u64> {
+    const FIELD_AFTER_NAME: usize = 19;
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(FIELD_AFTER_NAME)?.parse().ok()
+}
+
 /// The value of a variable in the environment that a process was started with.
 pub(super) fn variable_of(pid: Pid, name: &str) -> Option<String> {
     let environ = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;

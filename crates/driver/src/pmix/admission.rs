@@ -17,7 +17,7 @@ impl Shared {
     /// Admits a caller of this user after its identity is verified. The library is started for it and learns of its job
     /// first.
     pub(super) async fn admit(self: Rc<Self>, guest: Guest) {
-        let job = match self.identify(&guest) {
+        let job = match self.identify(&guest).await {
             Ok(job) => job,
             Err(cause) => return tracing::warn!(claim = ?guest.greeting.claim, cause, "a PMIx client was turned away"),
         };
@@ -60,7 +60,7 @@ impl Shared {
     }
 
     /// Returns the job of the calling process, or none for a tool.
-    fn identify(&self, guest: &Guest) -> Result<Option<JobId>, &'static str> {
+    async fn identify(&self, guest: &Guest) -> Result<Option<JobId>, &'static str> {
         if guest.greeting.uid != guest.caller.uid {
             return Err("it states another user than it is");
         }
@@ -79,7 +79,7 @@ impl Shared {
         if !self.jobs.borrow().get(&proc.job).is_some_and(is_here) {
             return Err("that process is on another node");
         }
-        match self.holders.of_job(proc, guest.caller.inode) {
+        match self.holders.find(proc, guest.caller.inode).await {
             Holder::OfJob | Holder::Unknown => Ok(Some(proc.job)),
             Holder::Other => Err("no process of that job made the connection"),
         }

@@ -165,10 +165,10 @@ impl PmixBridge {
             size_events: SizeEvents::of(size_events),
             runner,
             library: RefCell::default(),
-            holders,
+            holders: holders.clone(),
             inbox: inbox.clone(),
         };
-        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None }
+        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox, holders), door: None }
     }
 
     /// Admits PMIx tools of a daemon's node, whose requests go to the head. This comes before the library starts, and

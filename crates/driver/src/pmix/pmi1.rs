@@ -12,6 +12,7 @@ use ferrite_types::{JobId, ProcId};
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::Inbox;
+use crate::children::Holders;
 use crate::stdio::{Chunk, Reader, Writer, nonblocking};
 
 /// Size of one read (bytes): a request is a line of text.
@@ -20,6 +21,7 @@ const READ_LIMIT: usize = 8 * 1024;
 /// Our ends of the sockets.
 pub(super) struct Pmi1 {
     inbox: Inbox,
+    holders: Holders,
     sockets: BTreeMap<ProcId, Socket>,
 }
 
@@ -29,8 +31,8 @@ struct Socket {
 }
 
 impl Pmi1 {
-    pub(super) fn new(inbox: Inbox) -> Pmi1 {
-        Pmi1 { inbox, sockets: BTreeMap::new() }
+    pub(super) fn new(inbox: Inbox, holders: Holders) -> Pmi1 {
+        Pmi1 { inbox, holders, sockets: BTreeMap::new() }
     }
 
     /// Makes the socket of a process and returns the process's end.
@@ -38,7 +40,7 @@ impl Pmi1 {
         let (ours, theirs) = UnixStream::pair()?;
         let reader = Reader::new(ours.try_clone()?.into())?;
         let writer = Writer::new(nonblocking(ours.into())?, |_| {});
-        let reading = spawn_local(listen(reader, proc, self.inbox.clone()));
+        let reading = spawn_local(listen(reader, proc, self.holders.clone(), self.inbox.clone()));
         self.sockets.insert(proc, Socket { writer, reading });
         Ok(theirs.into())
     }
@@ -59,7 +61,8 @@ impl Pmi1 {
     }
 }
 
-async fn listen(reader: Reader, proc: ProcId, inbox: Inbox) {
+/// Passes on what a process says, once its start is told (spec L110).
+async fn listen(reader: Reader, proc: ProcId, holders: Holders, inbox: Inbox) {
     let reader = Rc::new(reader);
     let mut spoken = false;
     loop {
@@ -70,6 +73,8 @@ async fn listen(reader: Reader, proc: ProcId, inbox: Inbox) {
         let closed = data.is_empty();
         // Most processes never send anything: their end needs no report.
         if spoken || !closed {
+            // A new process may speak before the machine has heard of its start.
+            holders.heard_of(proc).await;
             let _ = inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::Pmi1 { proc, data })));
         }
         spoken = true;

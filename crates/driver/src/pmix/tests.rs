@@ -117,6 +117,31 @@ fn pmi1_bytes_pass_in_both_directions_and_the_end_is_told() {
     });
 }
 
+// spec L110
+#[test]
+fn pmi1_bytes_wait_until_the_start_of_their_process_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    world(dir.path(), |mut w| async move {
+        w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "true"))));
+        let says = |bridge: &mut PmixBridge, rank, text: &str| {
+            let (_, mut fds) = bridge.child_env(proc(rank));
+            let (_, fd) = fds.pop().unwrap();
+            rustix::io::write(&fd, text.as_bytes()).unwrap();
+            fd
+        };
+        let settle = w.processes.hold_start(proc(0));
+        let _early = says(&mut w.bridge, 0, "early");
+        let _other = says(&mut w.bridge, 1, "other");
+        let mut told = async || match w.inputs.recv().await.unwrap() {
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Pmi1 { data, .. })) => data,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told().await, "other");
+        settle();
+        assert_eq!(told().await, "early");
+    });
+}
+
 /// A PMIx client without a compiler: init, modex within the node, finalize.
 const CLIENT: &str = r#"
 import ctypes, sys
