@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "status.h"
 
 static const char *name;
@@ -20,18 +21,6 @@ static void told(const char *step, pmix_status_t status)
     exit(3);
 }
 
-static void name_server(const char *word, pmix_info_t *info)
-{
-    const char *value = strchr(word, '=') + 1;
-    pid_t pid = atoi(value);
-    if (!strncmp(word, "pid=", 4))
-        PMIX_INFO_LOAD(info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
-    else if (!strncmp(word, "nspace=", 7))
-        PMIX_INFO_LOAD(info, PMIX_SERVER_NSPACE, value, PMIX_STRING);
-    else
-        PMIX_INFO_LOAD(info, PMIX_SERVER_URI, value, PMIX_STRING);
-}
-
 int main(int argc, char **argv)
 {
     pmix_proc_t me;
@@ -40,7 +29,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 98;
     name = argv[1];
-    name_server(argv[2], &info[0]);
+    names_server(argv[2], &info[0]);
     PMIX_INFO_LOAD(&info[1], PMIX_TOOL_NSPACE, name, PMIX_STRING);
     PMIX_INFO_LOAD(&info[2], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
     told("init", PMIx_tool_init(&me, info, 3));

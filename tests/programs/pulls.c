@@ -6,37 +6,18 @@
    nothing for 15 s after the first piece). */
 
 #include <pmix_tool.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "flags.h"
 #include "status.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool is_registered, has_come, is_over, is_deaf;
 static const char *nspace;
 static int code;
-
-static void set(bool *condition)
-{
-    pthread_mutex_lock(&lock);
-    *condition = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static void wait_until(bool *condition)
-{
-    pthread_mutex_lock(&lock);
-    while (!*condition)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
 
 static void got(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *bytes,
                 pmix_info_t info[], size_t ninfo)

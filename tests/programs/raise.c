@@ -14,19 +14,17 @@
    listen N      a tool that hears N events and raises one for the source of the first */
 
 #include <pmix_tool.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "flags.h"
+
 #define FIRST -3001
 #define CODES 16
 #define MAX_RANKS 64
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool is_registered, is_quiet;
 static int heard, of_tool, refused, answered, wrong;
 static int last[MAX_RANKS];
@@ -75,10 +73,7 @@ static void registered(pmix_status_t status, size_t id, void *data)
 {
     (void)id, (void)data;
     check("register", status);
-    pthread_mutex_lock(&lock);
-    is_registered = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    set(&is_registered);
 }
 
 static void taken(pmix_status_t status, void *data)
@@ -97,10 +92,7 @@ static void listen_for_all(void)
     for (int i = 0; i < CODES; i++)
         codes[i] = FIRST - i;
     PMIx_Register_event_handler(codes, CODES, NULL, 0, event, registered, NULL);
-    pthread_mutex_lock(&lock);
-    while (!is_registered)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    wait_until(&is_registered);
 }
 
 static void await(const int *count, int number)

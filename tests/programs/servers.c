@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "status.h"
 
 static pmix_proc_t me, servers[2];
@@ -19,18 +20,6 @@ static void told(const char *step, pmix_status_t status)
     fflush(stdout);
     if (status != PMIX_SUCCESS)
         exit(3);
-}
-
-static void name_server(const char *word, pmix_info_t *info)
-{
-    const char *value = strchr(word, '=') + 1;
-    pid_t pid = atoi(value);
-    if (!strncmp(word, "pid=", 4))
-        PMIX_INFO_LOAD(info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
-    else if (!strncmp(word, "nspace=", 7))
-        PMIX_INFO_LOAD(info, PMIX_SERVER_NSPACE, value, PMIX_STRING);
-    else
-        PMIX_INFO_LOAD(info, PMIX_SERVER_URI, value, PMIX_STRING);
 }
 
 /* The part of a namespace that is the name of its DVM. */
@@ -59,7 +48,7 @@ static void run(void)
 static void attach(const char *word, pmix_proc_t *server)
 {
     pmix_info_t info;
-    name_server(word, &info);
+    names_server(word, &info);
     told("attach", PMIx_tool_attach_to_server(&me, server, &info, 1));
 }
 
@@ -70,7 +59,7 @@ int main(int argc, char **argv)
     size_t count = 0;
     if (argc < 3)
         return 98;
-    name_server(argv[1], &info);
+    names_server(argv[1], &info);
     told("init", PMIx_tool_init(&me, &info, 1));
     told("servers", PMIx_tool_get_servers(&known, &count));
     printf("%zu known\n", count);

@@ -2,15 +2,14 @@
    exit code; with 97 when it loses its server. AT names the server: `pid=N`, `nspace=NAME` or `uri=URI`. */
 
 #include <pmix_tool.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+#include "flags.h"
+#include "server.h"
+
 static bool is_registered, is_over;
 static int exit_code = 1;
 
@@ -18,13 +17,10 @@ static void job_end(size_t id, pmix_status_t status, const pmix_proc_t *source, 
                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
 {
     (void)id, (void)status, (void)source, (void)results, (void)nresults;
-    pthread_mutex_lock(&lock);
     for (size_t i = 0; i < ninfo; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS))
             exit_code = info[i].value.data.status;
-    is_over = true;
-    pthread_cond_signal(&changed);
-    pthread_mutex_unlock(&lock);
+    set(&is_over);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -42,18 +38,7 @@ static void happened(size_t id, pmix_status_t status, const pmix_proc_t *source,
 static void registered(pmix_status_t status, size_t id, void *data)
 {
     (void)status, (void)id, (void)data;
-    pthread_mutex_lock(&lock);
-    is_registered = true;
-    pthread_cond_signal(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static void wait_until(bool *condition)
-{
-    pthread_mutex_lock(&lock);
-    while (!*condition)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    set(&is_registered);
 }
 
 static void check(const char *what, pmix_status_t status)
@@ -62,22 +47,6 @@ static void check(const char *what, pmix_status_t status)
         fprintf(stderr, "tool: %s: %s (%d)\n", what, PMIx_Error_string(status), status);
         exit(99);
     }
-}
-
-/* The attribute for a word that names a server; false for any other word. */
-static bool names_server(const char *word, pmix_info_t *info)
-{
-    const char *value = strchr(word, '=');
-    if (!value)
-        return false;
-    pid_t pid = atoi(value + 1);
-    if (!strncmp(word, "pid=", 4))
-        PMIX_INFO_LOAD(info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
-    else if (!strncmp(word, "nspace=", 7))
-        PMIX_INFO_LOAD(info, PMIX_SERVER_NSPACE, value + 1, PMIX_STRING);
-    else
-        PMIX_INFO_LOAD(info, PMIX_SERVER_URI, value + 1, PMIX_STRING);
-    return true;
 }
 
 int main(int argc, char **argv)

@@ -1,18 +1,16 @@
 /* Processes that hear that nodes of their job are to leave. Each prints what the notice says, and ends. */
 
 #include <pmix.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "flags.h"
 
 #ifndef PMIX_ALLOC_TIMEOUT_WARNING
 #define PMIX_ALLOC_TIMEOUT_WARNING (-194)
 #endif
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool is_registered, is_told;
 static pmix_proc_t me;
 
@@ -45,10 +43,7 @@ static void notice(size_t id, pmix_status_t status, const pmix_proc_t *source, p
     }
     printf("rank %u: %s leaves in %u s%s\n", me.rank, nodes, seconds, mine ? ", with me" : "");
     fflush(stdout);
-    pthread_mutex_lock(&lock);
-    is_told = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    set(&is_told);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -57,18 +52,7 @@ static void registered(pmix_status_t status, size_t id, void *data)
 {
     (void)id, (void)data;
     check("register", status);
-    pthread_mutex_lock(&lock);
-    is_registered = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-static void await(const bool *what)
-{
-    pthread_mutex_lock(&lock);
-    while (!*what)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
+    set(&is_registered);
 }
 
 int main(void)
@@ -76,10 +60,10 @@ int main(void)
     pmix_status_t code = PMIX_ALLOC_TIMEOUT_WARNING;
     check("init", PMIx_Init(&me, NULL, 0));
     PMIx_Register_event_handler(&code, 1, NULL, 0, notice, registered, NULL);
-    await(&is_registered);
+    wait_until(&is_registered);
     printf("rank %u: up\n", me.rank);
     fflush(stdout);
-    await(&is_told);
+    wait_until(&is_told);
     check("finalize", PMIx_Finalize(NULL, 0));
     return 0;
 }

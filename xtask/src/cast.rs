@@ -25,7 +25,7 @@ const STYLE: &str = "text{font:13px ui-monospace,'DejaVu Sans Mono',Menlo,Consol
     @media (prefers-color-scheme:dark){\ntext{fill:#e8ecf1}\n.bg{fill:#0d1117;stroke:#3d444d}\n.bar{fill:#9aa5b1}\n\
     .dot{fill:#3d444d}\n.p{fill:#3fd29b}\n}\n";
 
-/// What a terminal has shown.
+/// The output of a terminal, with its times.
 #[derive(Debug, Default)]
 pub(crate) struct Cast {
     /// The command, as a user would type it.

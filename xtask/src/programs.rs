@@ -127,7 +127,8 @@ fn compile(compiler: PathBuf, directory: &str, name: &str, flags: &[&str]) -> Re
     let source = source(&format!("{name}.c"));
     let output = programs_dir().join(directory).join(name);
     let age = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
-    let written = age(&source).max(age(&self::source("status.h")));
+    let headers = ["flags.h", "server.h", "status.h"].map(self::source);
+    let written = headers.iter().map(age).fold(age(&source), Option::max);
     if age(&output) >= written {
         return Ok(output);
     }

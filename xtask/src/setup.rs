@@ -89,7 +89,7 @@ pub(crate) fn install_debootstrap() -> Result<()> {
     if which("debootstrap").is_some() { Ok(()) } else { install_packages(&["debootstrap"]) }
 }
 
-/// What only `cargo xtask dist` needs: package and program.
+/// Packages that only `cargo xtask dist` needs, each with its program.
 const FOR_DIST: [(&str, &str); 5] = [
     ("python3-venv", ""),
     ("rpm", "rpmbuild"),

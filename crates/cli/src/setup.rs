@@ -139,7 +139,7 @@ pub enum SetupError {
     /// A list of processors that the machine of the topology file lacks.
     #[error(transparent)]
     CpuList(#[from] CpuListError),
-    /// What a parameter names cannot be used.
+    /// The value of a parameter cannot be used.
     #[error("{label}: {error}")]
     Named {
         /// The parameter, with the origin of its value.

@@ -311,7 +311,7 @@ fn goes_on(fake: &Fake, before: &str) -> std::process::Command {
     command
 }
 
-/// What has ended is not run again, whether its record was written or not (spec L119).
+/// A task that has ended is not run again, whether its record was written or not (spec L119).
 #[test]
 fn a_batch_that_goes_on_asks_for_jobs_that_have_no_record() {
     let mut fake = Fake::new();

@@ -262,7 +262,7 @@ pub enum Effect {
     Recall {
         /// The request that needs it; the answer repeats it.
         request: RequestId,
-        /// What is looked for.
+        /// The job or batch that the caller looks for.
         what: Recall,
     },
     /// Tells a tool that takes PMIx events the outcome of its request for another size, which was answered at the
@@ -350,7 +350,7 @@ pub enum Recall {
     From(u64),
 }
 
-/// What the history's files have.
+/// The jobs in the history's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recalled {
     /// The job, if they have it.

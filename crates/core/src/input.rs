@@ -194,7 +194,7 @@ pub enum HeadInput {
     Recalled {
         /// The request, from the effect.
         request: RequestId,
-        /// What the history's files have.
+        /// The jobs in the history's files.
         found: Recalled,
     },
 }

@@ -107,7 +107,7 @@ fn a_pull_that_takes_nothing_is_cut_off_and_stops_nobody() {
     assert!(matches!(dvm.reply(3), Reply::Refused(text) if text.contains("Nobody has read")));
     assert_eq!(dvm.replies.len(), 1, "the others go on");
     assert!(reads_on(&mut dvm));
-    // What it takes after that gives no credit a second time.
+    // Later receipts give no credit a second time.
     dvm.run();
     take(&mut dvm, &[1, 2, 3]);
     dvm.exit_job(1);

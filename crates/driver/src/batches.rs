@@ -44,7 +44,7 @@ pub(crate) struct Batches {
 struct Batch {
     dir: PathBuf,
     results: PathBuf,
-    /// What the process is started with; its list is in a file.
+    /// The arguments of the process; its list is in a file.
     start: BatchStart,
     /// The process, until it is reaped. A descriptor never means another process.
     process: Option<OwnedFd>,

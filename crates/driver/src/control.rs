@@ -61,7 +61,7 @@ pub(crate) struct Hub {
     /// Answered requests of relayed PMIx tools, which hear how their changes of the DVM's size end.
     later: RefCell<BTreeMap<RequestId, (Rc<Client>, u32)>>,
     clients: RefCell<Vec<Rc<Client>>>,
-    /// What speaks JSON lines with clients that begin so.
+    /// The interpreter for clients that begin with JSON lines.
     service: Option<Opened>,
 }
 

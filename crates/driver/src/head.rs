@@ -80,7 +80,7 @@ pub struct Serve {
     pub listen: Option<Listen>,
     /// Id of the surrounding batch job.
     pub batch: Option<String>,
-    /// What speaks JSON lines with clients; `None` = all clients speak in frames.
+    /// The interpreter of JSON lines; `None` = all clients speak in frames.
     pub service: Option<Rc<dyn Service>>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct SessionDir {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// What names the directory above, for messages; empty = nobody has.
+    /// The parameter that names the directory above, for messages; empty = none does.
     source: String,
     /// The locked directory.
     made: OnceLock<Result<File, String>>,
@@ -46,7 +46,7 @@ pub(crate) struct Base {
     /// True when PMIx tools of other packages do not search there: their files have to be below the temporary
     /// directory.
     pub(crate) is_out_of_sight: bool,
-    /// What names it, for messages; empty = nobody has.
+    /// The parameter that names it, for messages; empty = none does.
     source: String,
 }
 

@@ -1,6 +1,6 @@
 //! Reads what a tool wants of the output of jobs (`PMIx_IOF_pull`). Pure.
 //!
-//! What can be refused is refused here, at once: an answer that comes later makes libpmix 4.2.2 wait
+//! A call that can be refused is refused here, at once: an answer that comes later makes libpmix 4.2.2 wait
 //! for a lock of its own, and a late refusal use freed memory. The
 //! library does not say who pulls, and hands the output to those who do.
 
@@ -38,7 +38,7 @@ const OF_THE_TOOL: [&CStr; 14] = [
     sys::PMIX_IOF_OUTPUT_RAW,
 ];
 
-/// What a tool wants.
+/// The request of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) stdout: bool,

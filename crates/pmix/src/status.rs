@@ -18,7 +18,7 @@ impl Status {
     pub const PARTIAL_SUCCESS: Self = Self(sys::PMIX_ERR_PARTIAL_SUCCESS);
     /// This environment does not offer the service.
     pub const NOT_SUPPORTED: Self = Self(sys::PMIX_ERR_NOT_SUPPORTED);
-    /// What the service needs is not there now.
+    /// The service lacks something now.
     pub const NOT_AVAILABLE: Self = Self(sys::PMIX_ERR_NOT_AVAILABLE);
     /// The caller may not do this.
     pub const NO_PERMISSIONS: Self = Self(sys::PMIX_ERR_NO_PERMISSIONS);

@@ -15,7 +15,7 @@ use crate::entrance;
 /// The time in which a tool has to take some of what waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the thread of the pace and the others share.
+/// The state that the thread of the pace and the others share.
 struct Pace {
     state: Mutex<State>,
     /// Wakes the thread.

@@ -82,7 +82,7 @@ pub(crate) fn check() -> Result<()> {
     compare(&show_all()?, &page)
 }
 
-/// What the counts depend on beside the product and the pinned compiler.
+/// The versions on which the counts depend, beside the product and the pinned compiler.
 fn machine() -> Result<String> {
     let processors = thread::available_parallelism()?;
     let release = fs::read_to_string("/etc/debian_version").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is where below the prefix. The same list becomes the archive, the .deb and the .rpm.
+//! The files below the prefix. The same list becomes the archive, the .deb and the .rpm.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) content: Content,
 }
 
-/// What a file is.
+/// The kind of a file.
 pub(super) enum Content {
     Text(Vec<u8>),
     Program(Vec<u8>),

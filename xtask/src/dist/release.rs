@@ -1,4 +1,4 @@
-//! What is released: version, commit, time. All of it comes from the checkout, so that packages have the same bytes
+//! The release: version, commit, time. All of it comes from the checkout, so that packages have the same bytes
 //! whoever makes them and when.
 
 use std::env;
@@ -17,7 +17,7 @@ pub(super) struct Release {
     /// The time of the commit (seconds since 1970), which all packed files get.
     pub(super) time_s: u64,
     pub(super) processor: Processor,
-    /// Who answers for the packages: `NAME <ADDRESS>`.
+    /// The maintainer of the packages: `NAME <ADDRESS>`.
     pub(super) maintainer: String,
 }
 

@@ -14,7 +14,7 @@ use super::release::Release;
 /// The commands whose names other packages have too: link in `/usr/bin`, and its man page.
 pub(super) const ALTERNATIVES: [&str; 5] = ["prterun", "prun", "prte", "pterm", "prte_info"];
 
-/// What both kinds of packages do after the installation. A name that another package has without the alternatives
+/// The script of both kinds of packages after the installation. A name that another package has without the alternatives
 /// stays its own: `update-alternatives` would replace it where it is a link.
 pub(super) const AFTER_INSTALL: &str = r#"for name in prterun prun prte pterm prte_info; do
     link=/usr/bin/$name
@@ -28,7 +28,7 @@ pub(super) const AFTER_INSTALL: &str = r#"for name in prterun prun prte pterm pr
 done
 "#;
 
-/// What both kinds of packages do before they are removed.
+/// The script of both kinds of packages before their removal.
 pub(super) const BEFORE_REMOVAL: &str = r#"for name in prterun prun prte pterm prte_info; do
     # Quiet for a name that was never ours.
     update-alternatives --quiet --remove "$name" "/usr/lib/ferrite-dvm/bin/$name"

@@ -18,7 +18,7 @@ impl After {
     }
 }
 
-/// What is known of the names of a list.
+/// The names of a list, and their tasks so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     all: BTreeMap<String, Named>,
@@ -63,7 +63,7 @@ pub(super) struct Order<T> {
     names: Names,
     next: u64,
     held: BTreeMap<u64, (After, T)>,
-    /// Who waits for a name.
+    /// The tasks that wait for a name.
     waiting: BTreeMap<String, BTreeSet<u64>>,
     ready: VecDeque<Ready<T>>,
 }
@@ -186,7 +186,7 @@ mod tests {
         order.over(Some("b"), false);
         assert_eq!(taken(&mut order), [Ready::Never(1, "b".to_owned()), Ready::Run(3)]);
         assert_eq!(order.len(), 0);
-        // What is over already holds nobody up.
+        // A task that is over holds nobody up.
         let wait = after(&["a"], &["b"]);
         order.add(Some("c"), &wait).unwrap();
         order.hold(wait, 4);

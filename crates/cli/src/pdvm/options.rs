@@ -261,7 +261,7 @@ pub(crate) struct BatchOptions {
     pub(crate) verb: BatchVerb,
 }
 
-/// What is done with batches.
+/// The commands of `pdvm batch`.
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub(crate) enum BatchVerb {
     /// List all batches, and how far they are

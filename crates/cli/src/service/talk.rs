@@ -165,7 +165,7 @@ impl Interpreter for Talk {
     }
 }
 
-/// What is said, and the time at which it is.
+/// A line, and the time at which it is said.
 struct Out {
     said: Said,
     moment: Moment,
@@ -653,7 +653,7 @@ impl Talk {
                 let (job, signal) = (Some(job.0), signal.map(|signal| signal.0));
                 out.line("ordered", id, Ordered { order, job, signal, over: false });
             }
-            // What is over need not be cancelled any more.
+            // A task that is over need not be cancelled any more.
             (Question::Order { job, signal: None, .. }, Reply::Refused(_)) => {
                 self.ask(id.cloned(), Request::Job(job), Question::IsOver(job), out);
             }

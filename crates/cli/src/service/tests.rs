@@ -21,7 +21,7 @@ const NOW: Duration = Duration::from_secs(1_795_302_121);
 /// A client of the service.
 struct Client(Box<dyn Interpreter>);
 
-/// What was said, parsed.
+/// The lines that were said, parsed.
 #[derive(Debug, Default)]
 struct Heard {
     lines: Vec<Value>,

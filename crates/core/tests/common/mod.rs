@@ -73,7 +73,7 @@ pub struct Cluster {
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
     /// Jobs that the history's files have: number, file, and the job. Files that are too old are removed.
     pub kept: Vec<(u64, u64, JobDetail)>,
-    /// What was asked for processes and files of batches.
+    /// The effects that concern processes and files of batches.
     pub batches: Vec<BatchEffect>,
     /// Warnings for requests whose sessions are about to end.
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,

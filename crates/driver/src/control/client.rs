@@ -57,9 +57,9 @@ pub(super) struct Client {
     asked: RefCell<Vec<RequestId>>,
     events_lost: Cell<u64>,
     closed: Cell<bool>,
-    /// What speaks JSON lines with this client; `None` = it speaks in frames.
+    /// The interpreter of this client's JSON lines; `None` = it speaks in frames.
     interpreter: RefCell<Option<Box<dyn Interpreter>>>,
-    /// What the interpreter has to say to the DVM: messages that follow from what the client was told.
+    /// The interpreter's messages to the DVM, which follow from what the client was told.
     wishes: RefCell<VecDeque<ClientMessage>>,
     wished: Notify,
     /// True for a client beyond the limit: it is told that the DVM serves no more clients.

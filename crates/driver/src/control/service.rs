@@ -35,7 +35,7 @@ pub trait Interpreter: Debug {
     fn tell(&mut self, message: DvmMessage, now: Duration) -> Said;
 }
 
-/// What an interpreter says.
+/// The messages of an interpreter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// Whole lines for the client.

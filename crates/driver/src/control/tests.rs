@@ -412,7 +412,7 @@ impl Interpreter for EchoTalk {
 
     fn tell(&mut self, message: DvmMessage, _now: Duration) -> service::Said {
         match message {
-            // What it asks here reaches the machine although the machine is being served.
+            // This question reaches the machine although the machine is being served.
             DvmMessage::Reply { id: 1, .. } => {
                 let messages = vec![ClientMessage::Open { id: 2, request: Request::Jobs }];
                 service::Said { lines: b"{reply}\n".to_vec(), messages }

@@ -40,7 +40,7 @@ struct Pull {
     request: Option<(Requests, RequestId)>,
 }
 
-/// What one call asks for.
+/// The request of one call.
 #[derive(PartialEq, Eq)]
 struct Want {
     ranks: Vec<u32>,

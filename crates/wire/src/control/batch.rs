@@ -40,7 +40,7 @@ pub enum BatchOrder {
     Report {
         /// The batch.
         batch: BatchId,
-        /// What is counted.
+        /// The states that are counted.
         counts: BatchCounts,
     },
 }

@@ -210,7 +210,7 @@ fn range(cell: &str) -> Option<(f64, f64)> {
     Some((low.parse().ok()?, high.parse().ok()?))
 }
 
-/// What the times leave out: runs that have hung or failed.
+/// Runs that have hung or failed, which the times leave out.
 fn bad_runs(table: &Table, row: &[String]) -> String {
     let count = |name| column(table, name).ok().and_then(|at| row[at].parse::<u32>().ok()).filter(|count| *count > 0);
     let kinds = [("hangs", "hung"), ("failures", "failed"), ("failed or hung", "failed or hung")];

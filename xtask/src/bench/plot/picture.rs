@@ -41,7 +41,7 @@ pub(super) struct Bar {
     pub(super) value: f64,
     /// The tenth and the ninetieth percentile, or smallest and largest.
     pub(super) spread: Option<(f64, f64)>,
-    /// What is to be known besides the number, such as hangs.
+    /// A remark beside the number, such as hangs.
     pub(super) note: String,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Bar {
 #[derive(Debug)]
 pub(super) struct Panel {
     pub(super) title: String,
-    /// What the numbers are, and which are good.
+    /// The meaning of the numbers, and which are good.
     pub(super) unit: String,
     pub(super) bars: Vec<Bar>,
 }

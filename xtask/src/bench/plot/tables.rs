@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// What one benchmark has written between its marks.
+/// The text of one benchmark between its marks.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Section {
     /// The text before the first table: machine, load, runs, commit.
