@@ -135,8 +135,9 @@ fn target_of(option: &str, text: &str) -> Result<(String, char), UsageError> {
     }
 }
 
+/// True for a name of a variable. One with a blank was meant as several words, so it is refused.
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['=', '*', '\0'])
+    !name.is_empty() && !name.contains(['=', '*', '\0']) && !name.contains(char::is_whitespace)
 }
 
 fn malformed(option: &str, text: &str, form: &str) -> UsageError {
@@ -145,7 +146,7 @@ fn malformed(option: &str, text: &str, form: &str) -> UsageError {
 
 /// Returns the change that sets a library parameter as the variable that the library reads.
 pub(crate) fn parameter(option: &str, prefix: &str, key: &str, value: &str) -> Result<EnvOp, UsageError> {
-    if !is_name(key) || key.contains(char::is_whitespace) {
+    if !is_name(key) {
         return Err(malformed(option, key, "KEY VALUE"));
     }
     Ok(EnvOp::Set(format!("{prefix}{key}"), value.to_owned()))
@@ -172,4 +173,19 @@ const ROOT_PERMISSION_OF_OMPI: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLO
 pub(super) fn root_by_environment(environment: &Environment) -> bool {
     let is_one = |name: &&str| environment.get(*name).is_some_and(|v| v == "1");
     [ROOT_PERMISSION, ROOT_PERMISSION_OF_OMPI].iter().any(|pair| pair.iter().all(is_one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blank_in_a_name_is_refused_and_one_in_a_value_is_not() {
+        let op = |text: &str| forward(text, &Environment::new(), &mut Vec::new());
+        assert_eq!(op("A=B 1"), Ok(vec![EnvOp::Set("A".into(), "B 1".into())]));
+        for text in ["A B=1", "A B", " A=1"] {
+            let error = op(text).unwrap_err();
+            assert_eq!(error, malformed("-x", text, "VAR, VAR=VALUE or PREFIX*"));
+        }
+    }
 }
