@@ -54,7 +54,7 @@ fn a_file_has_the_tagged_output_and_the_submitter_a_copy_if_it_asks() {
     }
 }
 
-/// A file that cannot be written is told once for a job; the job goes on (spec L51).
+/// A file that cannot be written is told once for a job; the job goes on, and is no success (spec L51).
 #[test]
 fn a_submitter_hears_of_the_first_file_that_cannot_be_written() {
     let mut spec = job("a.out", 3);
@@ -69,7 +69,7 @@ fn a_submitter_hears_of_the_first_file_that_cannot_be_written() {
     assert_eq!(dvm.notices.len(), 1, "{:?}", dvm.notices);
     assert!(dvm.notices[0].contains("/o/1 cannot be written on node"), "{:?}", dvm.notices);
     dvm.exit_job(1);
-    assert_eq!(dvm.exits[&DaemonRank::HEAD], 0);
+    assert_eq!(dvm.exits[&DaemonRank::HEAD], 74);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn files_of_output_are_written_on_the_node_of_their_process(c: &Context) -> Resu
     copied.run()?.code(0)?.lines(&tagged)?;
     let show = c.everywhere(1, "-n 4 sh -c")?.words(["cat /tmp/of/*/rank.*/stdout; rm -r /tmp/of"])?;
     show.run()?.code(0)?.lines(&tagged)?;
-    let broken = c.everywhere(1, "-n 4 --output file=/dev/null/of hostname")?.run()?.code(0)?;
+    let broken = c.everywhere(1, "-n 4 --output file=/dev/null/of hostname")?.run()?.code(74)?;
     broken.complains_about(&["cannot be written on node n", "the job goes on"])?;
     Ok(())
 }

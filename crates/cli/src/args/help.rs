@@ -296,7 +296,7 @@ const EXIT_CODES: &str = "\
 number of the signal that ended it. 1 when the job could not be started, prterun was interrupted, the
 job lost a daemon, or the command line is wrong. 124 when a time limit was reached. 125 when the job
 of a DVM was cancelled (Ctrl-C at prun, pdvm kill). 75 when nodes left the DVM with processes of the
-job, which may be tried again. The same with
+job, which may be tried again. 74 when all went well but a file of --output. The same with
 --runtime-options recoverable or continuous, after the last process has gone.
 ";
 

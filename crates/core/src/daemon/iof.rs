@@ -253,7 +253,8 @@ impl Daemon {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         if !std::mem::replace(&mut job.files.failed, true) {
             let text = format!(
-                "The output file {path} cannot be written on node {}: {error}.\nOutput for it is dropped; the job goes on.",
+                "The output file {path} cannot be written on node {}: {error}.\n\
+                 Output for it is dropped; the job goes on, and does not end with code 0.",
                 self.local.hostname,
             );
             cx.send_head(HeadMessage::OutputLost { job: id, text });

@@ -25,6 +25,9 @@ pub(super) struct Failure {
 /// Exit code of a job whose nodes have left the DVM with its processes: EX_TEMPFAIL ("try again") of sysexits.h.
 pub(super) const NODES_LEFT: u8 = 75;
 
+/// Exit code of a job that lacks nothing but some output, which no file could take: EX_IOERR of sysexits.h.
+const OUTPUT_LOST: u8 = 74;
+
 impl Job {
     /// True when the abnormal end of a process does not end the others.
     pub(super) fn survives_ends(&self) -> bool {
@@ -99,7 +102,8 @@ impl Head {
         cx.multicast(Dest::Many(hosts), DaemonMessage::ProcsFailed { job: id, failed });
     }
 
-    /// Gives a job without processes the first failure that it survived as its result (spec L33).
+    /// Gives a job without processes the first failure that it survived as its result (spec L33), or the loss of its
+    /// output (spec L51).
     pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
         let job = self.jobs.at_mut(id);
         let is_empty = !job.lost.is_empty() && job.lost.len() == job.size();
@@ -112,6 +116,8 @@ impl Head {
         if let Some(failure) = survived.take() {
             job.set_outcome(failure.code, failure.text);
             self.activate(id, failure.state, cx);
+        } else if let Some(text) = job.lost_output.take() {
+            job.set_outcome(OUTPUT_LOST, text);
         }
     }
 }

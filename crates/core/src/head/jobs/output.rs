@@ -1,7 +1,5 @@
 //! Output of processes at the head, on its way to submitters. (Each daemon writes the files of its own processes.)
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, JobId, ProcId};
 use ferrite_wire::{DaemonMessage, Stream};
@@ -16,15 +14,12 @@ use crate::{Account, Effect, RequestId, Sink};
 #[derive(Debug, Default)]
 pub(super) struct Mux {
     lines: Lines<Sink>,
-    /// Jobs whose submitters know that an output file cannot be written.
-    told: BTreeSet<JobId>,
 }
 
 impl Mux {
     /// Forgets a job that is over.
     pub(super) fn forget(&mut self, job: JobId) {
         self.lines.forget(job);
-        self.told.remove(&job);
     }
 }
 
@@ -94,12 +89,17 @@ impl Head {
         }
     }
 
-    /// Tells a submitter of the first output file of its job that cannot be written. The job goes on.
+    /// Tells a submitter of the first output file of its job that cannot be written. The job goes on, and is no success
+    /// (spec L51).
     pub(in crate::head) fn on_output_lost(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        let Some(request) = self.jobs.get(id).map(|job| job.request) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return self.counters.count(Counted::Late(Late::Output));
         };
-        if let Some(request) = request.filter(|_| self.jobs.output.told.insert(id)) {
+        if job.lost_output.is_some() {
+            return;
+        }
+        job.lost_output = Some(text.clone());
+        if let Some(request) = job.request {
             cx.notice_to(request, text);
         }
     }

@@ -64,6 +64,8 @@ pub(in crate::head) struct Job {
     pub(super) stacks_taken: u32,
     /// The number of times that each failed process was started again.
     pub(super) restarts: BTreeMap<Rank, u32>,
+    /// The message about its first output file that could not be written.
+    pub(super) lost_output: Option<String>,
 }
 
 /// The result of a job, as far as it is known.
@@ -110,6 +112,7 @@ impl Job {
             transfer: None,
             stacks_taken: 0,
             restarts: BTreeMap::new(),
+            lost_output: None,
         }
     }
 

@@ -158,6 +158,8 @@ fn command_line(apps: &[AppContext]) -> String {
 /// The end of the job, by the first failure.
 fn ending(job: &Job) -> Ending {
     match job.states.iter().map(|(state, _)| *state).find(|state| state.is_error()) {
+        // Its output is lost.
+        None if job.exit_code().is_some_and(|code| code != 0) => Ending::Failed,
         None => Ending::Done,
         Some(JobState::CommFailed) => Ending::LostRanks,
         Some(JobState::KilledByCmd) if job.exit_code() == Some(NODES_LEFT) => Ending::LostRanks,
