@@ -280,10 +280,12 @@ mod tests {
         fs::set_permissions(at("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
         fs::write(at("x.zip"), "").unwrap();
         let other = format!("a.txt,{}", at("other/a.txt").display());
+        // Beside the directory is what others have there, but nothing of this name.
+        let beside = format!("../{}.x", dir.path().file_name().unwrap().display());
         let cases = [
             ("none", "No such file"),
             ("a.txt,,b", "is empty"),
-            ("../x", "No such file"),
+            (&beside, "No such file"),
             ("d/../a.txt", "upwards"),
             (".", "no name"),
             ("d", "absolute"),

@@ -14,7 +14,7 @@ use crate::invariants::Observation;
 use crate::pmix::Waiting;
 use crate::process::Process;
 use crate::queue::Time;
-use crate::scenario::{Ending, Fate};
+use crate::scenario::{Ending, FULL, Fate};
 use crate::world::{Launch, World};
 
 /// Length prefix of a frame on the wire (bytes).
@@ -76,6 +76,12 @@ impl World {
                 self.read_local_file(rank, job, (entry, offset, length));
             }
             Effect::Stage { job, step } => self.stage(rank, job, &step),
+            Effect::WriteFile { job, path, .. } => {
+                if path.starts_with(FULL) {
+                    let error = "No space left on device".to_owned();
+                    self.in_turn(rank, Input::Daemon(DaemonInput::FileFailed { job, path, error }));
+                }
+            }
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),
             Effect::Pmix(effect) => self.pmix(rank, effect),
             Effect::Notice { text, .. } => self.report.notices.push(text),
@@ -85,7 +91,6 @@ impl World {
             Effect::ReadyForDebug { job, .. } => self.debugger_comes(rank, job),
             Effect::Accepted { .. }
             | Effect::Launched { .. }
-            | Effect::WriteFile { .. }
             | Effect::Keep { .. }
             // No simulated client submits a batch.
             | Effect::Batch(_)

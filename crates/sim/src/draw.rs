@@ -10,7 +10,7 @@ use crate::files::bring_along;
 use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
-use crate::scenario::{Client, Ending, Expect, Fate, JobPlan, Scenario, job};
+use crate::scenario::{Client, Ending, Expect, FULL, Fate, JobPlan, Scenario, job};
 
 /// Daemons from which on a DVM counts as large.
 const LARGE: u32 = 512;
@@ -234,6 +234,9 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     spec.output.file = rng.permille(300).then(|| "/out/file".to_owned());
     if rng.permille(350) {
         spec.options.max_restarts = rng.between(1, 3) as u32;
+    }
+    if spec.output.file.is_some() && rng.permille(250) {
+        spec.output.file = Some(format!("{FULL}file"));
     }
 }
 

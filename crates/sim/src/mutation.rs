@@ -24,6 +24,8 @@ pub enum Mutation {
     TwoReplies,
     /// The head answers with another exit code.
     OtherCode,
+    /// A job whose output is lost ends like a success.
+    LossForgiven,
     /// Launch data goes to everybody.
     LaunchToAll,
     /// Each process is started twice.
@@ -286,10 +288,11 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 26] = [
+    pub const ALL: [Mutation; 27] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
+        Mutation::LossForgiven,
         Mutation::LaunchToAll,
         Mutation::SpawnTwice,
         Mutation::MoreSlots,
@@ -452,6 +455,13 @@ impl Mutation {
             Mutation::NotWithdrawn => wanted.retain(|e| !matches!(e, Effect::WithdrawRequest { .. })),
             Mutation::NoReply => wanted.retain(|e| !matches!(e, Effect::Reply { .. })),
             Mutation::TwoReplies => double(wanted, |e| matches!(e, Effect::Reply { .. })),
+            Mutation::LossForgiven => change(wanted, |e| {
+                if let Effect::Reply { reply: Reply::Done(done), .. } = e
+                    && done.exit_code == 74
+                {
+                    done.exit_code = 0;
+                }
+            }),
             Mutation::OtherCode => change(wanted, |e| {
                 if let Effect::Reply { reply: Reply::Done(done), .. } = e {
                     done.exit_code = done.exit_code.wrapping_add(1);

@@ -130,6 +130,9 @@ impl JobPlan {
     }
 }
 
+/// The directory on a disk that is full: no output file there can be written.
+pub(crate) const FULL: &str = "/full/";
+
 /// The exit code that the client must get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expect {
