@@ -235,7 +235,7 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     if rng.permille(350) {
         spec.options.max_restarts = rng.between(1, 3) as u32;
     }
-    if spec.output.file.is_some() && rng.permille(250) {
+    if spec.output.file.is_some() && rng.permille(500) {
         spec.output.file = Some(format!("{FULL}file"));
     }
 }
@@ -297,6 +297,8 @@ mod tests {
         assert!(all.iter().any(|s| s.persistent && s.jobs.len() > 2));
         let clients = || all.iter().flat_map(|s| &s.jobs).map(|job| job.client);
         assert!(clients().any(|c| c.leaves.is_some()) && clients().any(|c| c.cancels.is_some()));
+        let is_short = |s: &Scenario| s.jobs.iter().any(|j| j.spec.output.file.as_deref() == Some("/full/file"));
+        assert!(all.iter().any(|s| is_short(s) && s.is_kind() && s.persistent));
         assert!(clients().any(|c| c.patient) && clients().any(|c| c.detached));
     }
 }

@@ -64,7 +64,7 @@ pub use network::Weather;
 pub use replay::{Replay, replay};
 pub use rng::Rng;
 pub use scale::{ScaleRow, scale, scale_table};
-pub use scenario::{Ending, Expect, Fate, JobPlan, Scenario, job};
+pub use scenario::{Ending, Expect, FULL, Fate, JobPlan, Scenario, job};
 pub use sizes::{SizeRow, sizes, sizes_table};
 pub use trace::Keep;
 pub use world::{Gone, Report, run};

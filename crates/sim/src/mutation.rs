@@ -288,11 +288,10 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 27] = [
+    pub const ALL: [Mutation; 26] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
-        Mutation::LossForgiven,
         Mutation::LaunchToAll,
         Mutation::SpawnTwice,
         Mutation::MoreSlots,

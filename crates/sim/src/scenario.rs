@@ -131,7 +131,7 @@ impl JobPlan {
 }
 
 /// The directory on a disk that is full: no output file there can be written.
-pub(crate) const FULL: &str = "/full/";
+pub const FULL: &str = "/full/";
 
 /// The exit code that the client must get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use ferrite_sim::fault::{CHAOS, Chaos};
 use ferrite_sim::{
-    Ending, Expect, Fate, Fault, Keep, Mutation, Phase, Referee, Report, Scenario, Weather, check, job, run,
+    Ending, Expect, FULL, Fate, Fault, Keep, Mutation, Phase, Referee, Report, Scenario, Weather, check, job, run,
 };
 use ferrite_types::{DaemonRank, JobSpec, MapBy};
 
@@ -36,6 +36,20 @@ fn a_job_on_every_node_starts_and_ends_at_any_size_and_width() {
             };
             assert_eq!(hold(&scenario).head_exit, Some(0), "{daemons} daemons, radix {radix}");
         }
+    }
+}
+
+/// A job goes on while a disk is full, and is no success (spec L51).
+#[test]
+fn a_job_that_lacks_output_is_no_success() {
+    for persistent in [false, true] {
+        let mut scenario = Scenario { persistent, ..everywhere(5, 2, "init out:3 fence finalize") };
+        scenario.jobs[0].spec.output.file = Some(format!("{FULL}file"));
+        let report = hold(&scenario);
+        let code = if persistent { report.replies.values().next().copied() } else { report.head_exit };
+        assert_eq!(code, Some(74));
+        scenario.mutation = Some(Mutation::LossForgiven);
+        assert!(check(&scenario).violation.is_some());
     }
 }
 
