@@ -14,7 +14,7 @@ use ferrite_core::{
 use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, JobId, PictureFormat, Rank, Signal, Timestamp};
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
-use ferrite_wire::{DvmContact, Served, Ticket};
+use ferrite_wire::{DvmContact, FrameKind, Served, Ticket};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
@@ -320,10 +320,10 @@ impl Engine {
                 self.finish().await;
                 return code;
             }
-            if let Some(served) = self.to_serve.take() {
+            if self.to_serve.is_some() {
                 // The wireup comes with it and other daemons wait for it to be passed on; files take long.
                 tokio::task::yield_now().await;
-                self.let_clients_in(*served);
+                self.let_clients_in();
             }
             self.wait(&mut batch).await;
         }
@@ -365,7 +365,13 @@ impl Engine {
 
     fn execute(&mut self, effect: Effect) {
         match effect {
-            Effect::Transmit { peer, frame } => self.links.transmit(peer, frame),
+            Effect::Transmit { peer, frame } => {
+                // The DVM is ready with the last acknowledgement, and clients may come here at once (spec L40).
+                if matches!(frame.kind, FrameKind::XcastAck { .. }) {
+                    self.let_clients_in();
+                }
+                self.links.transmit(peer, frame);
+            }
             Effect::Connect { peer, contact, deadline, insist } => {
                 self.links.connect(peer, contact, self.clock.instant(deadline), insist);
             }
@@ -478,9 +484,10 @@ impl Engine {
         }
     }
 
-    /// Opens the control socket of this node, and the front door to its PMIx tools. A failure is logged and disturbs
-    /// nothing else.
-    fn let_clients_in(&mut self, served: Served) {
+    /// Opens the control socket of this node, and the front door to its PMIx tools, once the machine has said so. A
+    /// failure is logged and disturbs nothing else.
+    fn let_clients_in(&mut self) {
+        let Some(served) = self.to_serve.take() else { return };
         let Engine { dvm, rank, hostname, session_dir, relays, published, pmix, tools, .. } = self;
         let opened = tools.dir().and_then(|dir| pmix.open_to_tools(dir, served.pid, served.system));
         match opened {
@@ -488,7 +495,7 @@ impl Engine {
             Err(error) => tracing::warn!(%error, "the PMIx tools of this node cannot be let in"),
         }
         let owner = SocketOwner { dvm, daemon: *rank, hostname, session_dir };
-        if let Err(error) = relays.listen(served, &owner, published) {
+        if let Err(error) = relays.listen(*served, &owner, published) {
             tracing::warn!(%error, "the clients of this node cannot be let in");
         }
     }

@@ -9,10 +9,12 @@ use super::context::{Context, Expect, finish};
 use super::dvm::start_dvm;
 use super::{Scenario, scenarios};
 use crate::runner::Outcome;
+use crate::workspace::product;
 
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         a_client_on_another_node_is_served_by_the_daemon_there,
+        a_dvm_that_is_ready_serves_clients_on_every_node,
         a_killed_client_on_another_node_takes_its_job_along,
         a_client_on_another_node_that_reads_nothing_disturbs_nobody,
         a_daemon_that_leaves_or_dies_ends_the_clients_of_its_node,
@@ -49,6 +51,16 @@ fn a_client_on_another_node_is_served_by_the_daemon_there(c: &Context) -> Result
     on_n2(c, "pdvm", "shrink --wait --host n1")?.code(0)?;
     on_n2(c, "pdvm", "grow --wait --host n1")?.code(0)?;
     c.tool_on(1, "prun", "-n 1 --host n3 hostname")?.run()?.code(0)?.lines(&["n3".to_owned()])?;
+    stop_from_n2(c)
+}
+
+/// `bind` takes half a second on all nodes, so that their control sockets come late (spec L40).
+fn a_dvm_that_is_ready_serves_clients_on_every_node(c: &Context) -> Result<()> {
+    let prted = product("prted");
+    let agent = format!("strace -f -qq -o /dev/null -e inject=bind:delay_enter=500000 {}", prted.display());
+    let (hostfile, options) = (c.hostfile(2)?, ["--prtemca", "prte_launch_agent", &agent]);
+    c.tool("prte", "--daemonize --hostfile")?.words([hostfile])?.words(options)?.run()?.code(0)?;
+    on_n2(c, "prun", "-n 1 hostname")?.code(0)?;
     stop_from_n2(c)
 }
 
