@@ -14,8 +14,8 @@ use super::release::Release;
 /// The commands whose names other packages have too: link in `/usr/bin`, and its man page.
 pub(super) const ALTERNATIVES: [&str; 5] = ["prterun", "prun", "prte", "pterm", "prte_info"];
 
-/// The script of both kinds of packages after the installation. A name that another package has without the alternatives
-/// stays its own: `update-alternatives` would replace it where it is a link.
+/// The script of both kinds of packages after the installation. A name that another package has without the
+/// alternatives stays its own: `update-alternatives` would replace it where it is a link.
 pub(super) const AFTER_INSTALL: &str = r#"for name in prterun prun prte pterm prte_info; do
     link=/usr/bin/$name
     page=/usr/share/man/man1/$name

@@ -15,7 +15,8 @@ use crate::cx::Cx;
 /// could not take the answer.
 const LATE_MS: u64 = 50;
 
-/// A message from above that arrives so soon after a call (milliseconds) may have been under way before this daemon was cut off.
+/// A message from above that arrives so soon after a call (milliseconds) may have been under way before this daemon was
+/// cut off.
 const BACKLOG_MS: u64 = 50;
 
 /// The children that are being called.
