@@ -178,7 +178,8 @@ pub enum Effect {
         account: Option<Account>,
     },
     /// Appends output of a process of this node to a file, which the first write of a job empties. Missing directories
-    /// are made. `FileFailed` answers when it fails, and the driver drops later output for the file.
+    /// are made. `FileFailed` answers when it fails, before any other input, and the driver drops later output for
+    /// the file.
     WriteFile {
         /// The job.
         job: JobId,

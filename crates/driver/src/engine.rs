@@ -1,6 +1,7 @@
 //! The main loop: takes inputs out of the inbox, hands them to the machine and carries out its effects. One thread;
 //! anything that would block is a task that reports through the inbox.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -147,6 +148,9 @@ struct Engine {
     clock: Clock,
     node: Node,
     effects: Effects,
+    /// Output files that could not be written. The machine hears of them before anything else: the ends of their
+    /// processes may wait already.
+    lost_files: VecDeque<Input>,
     inbox: Inbox,
     outbox: mpsc::UnboundedReceiver<Input>,
     timers: Timers,
@@ -252,6 +256,7 @@ impl Engine {
         Ok(Engine {
             node,
             effects: Effects::new(),
+            lost_files: VecDeque::new(),
             timers: Timers::default(),
             links,
             keeper: Rc::new(std::mem::replace(&mut setup.keeper, Keeper::none())),
@@ -352,6 +357,13 @@ impl Engine {
     }
 
     fn handle(&mut self, input: Input) {
+        self.handle_one(input);
+        while let Some(lost) = self.lost_files.pop_front() {
+            self.handle_one(lost);
+        }
+    }
+
+    fn handle_one(&mut self, input: Input) {
         if let Input::Head(HeadInput::Batch(BatchInput::Ended(batch, _))) = &input {
             self.batches.reaped(*batch);
         }
@@ -519,7 +531,7 @@ impl Engine {
     fn write_file(&mut self, job: JobId, path: String, data: &[u8]) {
         if let Err(error) = self.output_files.write(&path, data) {
             let error = error.to_string();
-            let _ = self.inbox.send(Input::Daemon(DaemonInput::FileFailed { job, path, error }));
+            self.lost_files.push_back(Input::Daemon(DaemonInput::FileFailed { job, path, error }));
         }
     }
 

@@ -189,7 +189,7 @@ fn check_slots(spec: &JobSpec, pool: &[NodeRecord], caps: &[Option<u32>], map: &
 fn check_bindings(spec: &JobSpec, pool: &[NodeRecord], map: &JobMap) -> Result<(), TestCaseError> {
     let asked = &spec.map;
     // A core with two hardware threads is two processors where these are counted.
-    let halves = map.policies[0].hwthreads && asked.bind_to == Some(BindTo::Object(ObjectKind::Core));
+    let halves = map.policies[0].hwthreads && map.policies[0].bind_to.starts_with("CORE");
     let own = map.policies[0].exclusive && asked.overload != Some(true) && !halves;
     let over = asked.oversubscribe == Some(true);
     let all_use_all = matches!(&asked.by, Some(MapBy::PeList(list)) if !list.ordered || over);

@@ -79,7 +79,7 @@ impl World {
             Effect::WriteFile { job, path, .. } => {
                 if path.starts_with(FULL) {
                     let error = "No space left on device".to_owned();
-                    self.in_turn(rank, Input::Daemon(DaemonInput::FileFailed { job, path, error }));
+                    self.lost_files.push(Input::Daemon(DaemonInput::FileFailed { job, path, error }));
                 }
             }
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),

@@ -59,6 +59,8 @@ pub(crate) struct World {
     pub(crate) steps: Steps,
     pub(crate) manager: Manager,
     pub(crate) messages: Messages,
+    /// Output files that could not be written: their daemon hears of them before anything else.
+    pub(crate) lost_files: Vec<Input>,
     loss_mutations: LossMutations,
     resize_mutations: ResizeMutations,
     wait_mutations: WaitMutations,
@@ -136,6 +138,7 @@ impl World {
             steps: Steps::default(),
             manager: Manager::of(&scenario),
             messages: Messages::default(),
+            lost_files: Vec::new(),
             loss_mutations: LossMutations::default(),
             resize_mutations: ResizeMutations::default(),
             wait_mutations: WaitMutations::default(),
@@ -332,6 +335,9 @@ impl World {
             self.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
             self.observe(&Observation::Effect { rank, at: now, effect: &effect, message: message.as_deref() });
             self.apply(rank, effect, message.as_deref());
+        }
+        for lost in std::mem::take(&mut self.lost_files) {
+            self.deliver(rank, lost);
         }
         if let Some(code) = self.hosts.get(&rank).and_then(|h| h.exiting) {
             self.bury(rank, Gone::Exit(code));
