@@ -206,16 +206,22 @@ fn age(seconds: u64) -> String {
 }
 
 /// Returns all live DVMs of this user on this host, the latest first.
-#[must_use]
-pub fn live(here: &Here) -> Vec<DvmContact> {
-    latest_first(by_place(here).into_iter().flatten().collect())
+fn live(here: &Here) -> Vec<DvmContact> {
+    latest_first(here.bases.iter().flat_map(|group| all_of(here, group)).collect())
 }
 
-/// Returns the live DVMs of each group of directories.
-fn by_place(here: &Here) -> Vec<Vec<DvmContact>> {
-    let is_live = |contact: &DvmContact| contact.host == here.host && is_listening(contact);
-    let of_group = |group: &Vec<PathBuf>| group.iter().flat_map(|base| contacts_in(base)).filter(is_live).collect();
-    here.bases.iter().map(of_group).map(latest_first).collect()
+/// Returns the live DVMs of a group of directories. A daemon of a DVM whose head is there is not asked.
+fn all_of(here: &Here, group: &[PathBuf]) -> Vec<DvmContact> {
+    let heads = live_in(here, group, SESSION_PREFIX, |_| true);
+    let daemons = live_in(here, group, DAEMON_SESSION_PREFIX, |c| heads.iter().all(|head| head.dvm != c.dvm));
+    latest_first([heads, daemons].concat())
+}
+
+/// Returns the wanted contacts of a group of directories that are live: those of heads or of daemons, by the beginning
+/// of the names of their session directories. Only wanted ones are asked whether they live.
+fn live_in(here: &Here, group: &[PathBuf], prefix: &str, wanted: impl Fn(&DvmContact) -> bool) -> Vec<DvmContact> {
+    let is_live = |contact: &DvmContact| contact.host == here.host && wanted(contact) && is_listening(contact);
+    latest_first(group.iter().flat_map(|base| contacts_in(base, prefix)).filter(is_live).collect())
 }
 
 fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
@@ -223,19 +229,16 @@ fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
         let by_name = || (&a.dvm, a.head.is_some()).cmp(&(&b.dvm, b.head.is_some()));
         b.started_s.cmp(&a.started_s).then_with(by_name)
     });
-    // A DVM may have its head and daemons on one node: the head's contact wins.
+    // A DVM may have several daemons on one node, and its head there as well: one contact is enough.
     all.dedup_by(|a, b| a.socket == b.socket || (a.dvm == b.dvm && a.head.is_some()));
     all
 }
 
-fn contacts_in(base: &Path) -> Vec<DvmContact> {
+fn contacts_in(base: &Path, prefix: &str) -> impl Iterator<Item = DvmContact> {
     let sessions = std::fs::read_dir(base).into_iter().flatten().flatten();
     // Bytes, because a shared directory has many other entries, and each would be checked as text.
-    let named = sessions.filter(|entry| {
-        let name = entry.file_name();
-        [SESSION_PREFIX, DAEMON_SESSION_PREFIX].iter().any(|prefix| name.as_bytes().starts_with(prefix.as_bytes()))
-    });
-    named.filter_map(|entry| trusted_contact(&entry.path())).collect()
+    let named = sessions.filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()));
+    named.filter_map(|entry| trusted_contact(&entry.path()))
 }
 
 /// Reads a contact file that belongs to this user: in a shared directory another user's file could send our jobs
@@ -304,7 +307,8 @@ fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, Fi
     // Two containers may have one host name: the socket exists in one of them only.
     let is_far = !is_here || !Path::new(&contact.socket).exists();
     let path = key.or(contact.key.as_deref().map(Path::new));
-    let daemon = || by_place(here).into_iter().flatten().find(|other| other.dvm == contact.dvm && other.head.is_some());
+    let is_its = |other: &DvmContact| other.dvm == contact.dvm;
+    let daemon = || here.bases.iter().find_map(|group| live_in(here, group, DAEMON_SESSION_PREFIX, is_its).pop());
     let is_nearer = key.is_none() && path.is_none_or(|path| !path.exists());
     if is_far
         && (contact.remote.is_none() || is_nearer)
@@ -362,28 +366,37 @@ fn choose(selector: &Selector, here: &Here) -> Result<Found, FindError> {
     found.map(Found::ours)
 }
 
-/// Returns the only DVM of the first directory group that has any.
+/// Returns the only DVM of the first directory group that has any: one of the surrounding batch job before others, and
+/// one with its head here before one that has only a daemon here. What comes later is not read.
 fn any(here: &Here) -> Result<DvmContact, FindError> {
-    let first = by_place(here).into_iter().find(|group| !group.is_empty());
+    let is_of_batch = |contact: &DvmContact| here.batch.is_some() && contact.batch == here.batch;
+    let is_enough = |heads: &[DvmContact]| match here.batch {
+        Some(_) => heads.iter().any(is_of_batch),
+        None => !heads.is_empty(),
+    };
+    let in_group = |group: &Vec<PathBuf>| {
+        let heads = live_in(here, group, SESSION_PREFIX, |_| true);
+        if is_enough(&heads) { heads } else { all_of(here, group) }
+    };
+    let first = here.bases.iter().map(in_group).find(|found| !found.is_empty());
     let mut all = first.ok_or_else(|| FindError::None { host: here.host.clone(), bases: here.bases.clone() })?;
-    if let Some(batch) = &here.batch
-        && all.iter().any(|c| c.batch.as_ref() == Some(batch))
-    {
-        all.retain(|c| c.batch.as_ref() == Some(batch));
+    if all.iter().any(is_of_batch) {
+        all.retain(is_of_batch);
     }
     only(all)
 }
 
+/// Returns the DVM that fits, of the first directory group that has one; one with its head here comes first.
 fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Result<DvmContact, FindError> {
-    let mut others = Vec::new();
-    for group in by_place(here) {
-        let (fitting, rest): (Vec<_>, Vec<_>) = group.into_iter().partition(&fits);
-        if !fitting.is_empty() {
-            return only(fitting);
+    for group in &here.bases {
+        for prefix in [SESSION_PREFIX, DAEMON_SESSION_PREFIX] {
+            let fitting = live_in(here, group, prefix, &fits);
+            if !fitting.is_empty() {
+                return only(fitting);
+            }
         }
-        others.extend(rest);
     }
-    Err(FindError::NotThere { wanted: wanted.to_owned(), host: here.host.clone(), others })
+    Err(FindError::NotThere { wanted: wanted.to_owned(), host: here.host.clone(), others: live(here) })
 }
 
 /// Returns the only candidate; DVMs with their heads here come before those with only a daemon here.

@@ -18,7 +18,7 @@ mod source;
 
 pub use client_loop::{ClientEvent, ClientLoop};
 pub use connection::{Connection, ConnectionError};
-pub use find::{FindError, Here, connect, live};
+pub use find::{FindError, Here, connect};
 pub use frames::{FrameError, Frames};
 pub use preload::{PreloadError, Preloads, read_piece};
 pub use remote::KeyError;

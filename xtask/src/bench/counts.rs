@@ -36,8 +36,8 @@ const LEGEND: &str = "\
 Release build, `PATH=/usr/bin:/bin`. *Instructions*: those of user code in the process of the command that executes most \
 (for `prterun` the head, what it has executed before it became a process of its own included), by callgrind. *System \
 calls*: of all processes, `true` included, by strace. A machine with more processors needs more of both for `prterun`, \
-which reads their topology. Clients look through `/tmp` for DVMs, and each of its \
-entries costs them some hundred instructions. Each figure is the least of three runs.";
+which reads their topology. The DVM and its clients have a `TMPDIR` of their own, so that what lies in `/tmp` does not \
+count. Each figure is the least of three runs.";
 
 /// The beginning of the line about the machine of the table.
 const MACHINE: &str = "Counted on: ";

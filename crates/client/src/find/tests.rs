@@ -86,6 +86,21 @@ fn a_contact_behind_a_link_is_not_believed() {
 }
 
 #[test]
+fn a_dvm_in_an_earlier_directory_saves_the_look_into_later_ones() {
+    let (mut place, mut other) = (Place::new(), Place::new());
+    let near = place.run(1);
+    other.run(2);
+    other.listeners[0].set_nonblocking(true).unwrap();
+    let here = Here { bases: [place.here().bases, other.here().bases].concat(), ..place.here() };
+    let is_asked = |other: &Place| other.listeners[0].accept().is_ok();
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(1));
+    assert_eq!(pid_of(choose(&Selector::Pid(near.pid), &here)), Ok(1));
+    assert!(!is_asked(&other), "nobody has asked whether it lives");
+    assert_eq!(pid_of(choose(&Selector::Pid(2), &here)), Ok(2));
+    assert!(is_asked(&other));
+}
+
+#[test]
 fn the_only_one_is_meant_and_of_several_the_one_of_the_same_batch_job() {
     let mut place = Place::new();
     let mut here = place.here();
@@ -264,6 +279,28 @@ fn a_daemon_on_the_node_of_its_head_is_not_asked() {
     let daemon = DvmContact { dvm: head.dvm.clone(), started_s: head.started_s, ..of_daemon(&place, 1) };
     run_daemon(&mut place, &daemon);
     assert_eq!(live(&place.here()), [head]);
+}
+
+#[test]
+fn daemons_are_not_asked_when_a_head_fits_and_many_of_one_dvm_are_one() {
+    let mut place = Place::new();
+    place.run(1);
+    let first = of_daemon(&place, 7);
+    let second = DvmContact { dvm: first.dvm.clone(), started_s: first.started_s, ..of_daemon(&place, 8) };
+    run_daemon(&mut place, &first);
+    run_daemon(&mut place, &second);
+    place.listeners[1..].iter().for_each(|listener| listener.set_nonblocking(true).unwrap());
+    let asked = |place: &Place| place.listeners[1..].iter().filter(|listener| listener.accept().is_ok()).count();
+    assert_eq!(pid_of(choose(&Selector::Any, &place.here())), Ok(1));
+    assert_eq!(pid_of(choose(&Selector::Pid(1), &place.here())), Ok(1));
+    assert_eq!(asked(&place), 0);
+    assert_eq!(pid_of(choose(&Selector::Namespace(first.dvm.clone()), &place.here())), Ok(7));
+    assert_eq!(asked(&place), 2);
+    let here = Here { batch: Some("7".to_owned()), ..place.here() };
+    let mine = DvmContact { batch: here.batch.clone(), ..second };
+    std::fs::write(Path::new(&mine.socket).with_file_name("contact"), mine.to_text()).unwrap();
+    std::fs::remove_dir_all(place.dir.path().join("prted.7")).unwrap();
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(8), "the batch job's own, whose head is elsewhere");
 }
 
 #[test]
