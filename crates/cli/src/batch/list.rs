@@ -549,7 +549,7 @@ impl<'a> List<'a> {
     /// Withdraws jobs that have not begun, after a failure.
     fn withdraw(&mut self, jobs: &[JobStatus]) {
         let waits = |job: JobId| jobs.iter().any(|status| status.job == job && status.procs == 0);
-        for (id, open) in &mut self.open {
+        for (id, open) in self.open.iter_mut().rev() {
             if open.job.is_none_or(waits) {
                 open.withdrawn = true;
                 self.client.send(&ClientMessage::Cancel { id: *id });
@@ -557,9 +557,11 @@ impl<'a> List<'a> {
         }
     }
 
+    /// Cancels all open jobs. The last one comes first: those that wait are gone when the others end, and none of them
+    /// begins in between.
     fn cancel_all(&mut self) {
         self.stopped = true;
-        for (id, open) in &mut self.open {
+        for (id, open) in self.open.iter_mut().rev() {
             open.withdrawn = true;
             self.client.send(&ClientMessage::Cancel { id: *id });
         }

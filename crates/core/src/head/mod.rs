@@ -72,6 +72,12 @@ impl Head {
         self.pool.records()
     }
 
+    /// The number of jobs that the head has met so far in walks over all jobs or over the queue, for tests.
+    #[must_use]
+    pub fn looks(&self) -> u64 {
+        self.jobs.looks()
+    }
+
     /// Handles the start of the machine.
     pub(crate) fn start(&mut self, cx: &mut Cx) {
         self.activate(JobId::DAEMONS, JobState::Init, cx);

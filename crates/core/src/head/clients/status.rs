@@ -35,6 +35,6 @@ impl Head {
 
     pub(super) fn job_statuses(&self) -> Vec<JobStatus> {
         let over = self.clients.history.jobs().map(|job| job.status.clone());
-        self.jobs.iter().map(|job| self.job_status(job)).chain(over).collect()
+        self.all_job_statuses().chain(over).collect()
     }
 }

@@ -65,7 +65,7 @@ impl Head {
     pub(super) fn tell_companions(&mut self, id: JobId, cx: &mut Cx) {
         let is_companion = |job: &&Job| job.spec.beside.as_ref().is_some_and(|beside| beside.concerns(id));
         let companions: Vec<JobId> =
-            self.jobs.iter().filter(is_companion).filter(|job| job.is_launched()).map(|job| job.id).collect();
+            self.jobs.companions().filter(is_companion).filter(|job| job.is_launched()).map(|job| job.id).collect();
         let code = Some(self.jobs.at(id).exit_code().unwrap_or(0));
         for companion in companions {
             let info = EventInfo::Job { job: id, code };

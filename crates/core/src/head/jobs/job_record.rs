@@ -17,7 +17,6 @@ impl Head {
         };
         let mut apps = app_records(&job.spec.apps);
         job.map().ranks().for_each(|(_, place)| apps[usize::from(place.app)].procs += 1);
-        let is_child = |other: &&Job| other.birth.parent().is_some_and(|parent| parent.job == job.id);
         let daemons = hosts.iter().count() as u32;
         let launch = job.launch();
         JobRecord {
@@ -25,7 +24,7 @@ impl Head {
             personality: if job.personality.is_empty() { "prte".to_owned() } else { job.personality.clone() },
             launcher: job.launcher.clone(),
             parent: job.birth.parent(),
-            children: self.jobs.iter().filter(is_child).map(|child| child.id).collect(),
+            children: self.jobs.children(job.id).collect(),
             apps,
             session_dir: format!("{}/{}", self.config.session_dir, job.id),
             sets: self.sets_of(job.id),

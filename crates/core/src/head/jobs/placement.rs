@@ -41,15 +41,15 @@ impl Head {
         // A job that was mapped before the change of size goes before queued jobs.
         let is_first = !job.missed.is_empty();
         if patient && !is_first && self.has_jobs_before(session, None) {
-            return self.jobs.queue.push_back(id);
+            return self.jobs.queue.push_back(id, session);
         }
         match self.placed(id, &spec) {
             Ok(map) => self.take_map(id, map, cx),
             Err(_) if patient && self.may_fit_later(&spec, session) => {
                 if is_first {
-                    self.jobs.queue.push_front(id)
+                    self.jobs.queue.push_front(id, session)
                 } else {
-                    self.jobs.queue.push_back(id)
+                    self.jobs.queue.push_back(id, session)
                 }
             }
             Err(text) => self.fail_placement(id, text, cx),
@@ -359,14 +359,17 @@ impl Head {
         }
     }
 
-    /// Releases the slots of a job that is over.
+    /// Releases the slots of a job that is over. One that had none, and before which others waited, changes nothing for
+    /// the queue (spec L128).
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
         match job.takes_slots() {
             true if job.is_mapped() => self.pool.release(&mut self.jobs.occupancy, job.map()),
             true => {}
             false => self.jobs.occupancy.release_ranks(job.map()),
         }
-        self.serve_queue(cx);
+        if self.jobs.queue.take_vacated() || job.is_mapped() {
+            self.serve_queue(cx);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The state of the wing: the jobs that are not over, and what is known of them together.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_types::{JobId, JobState, SessionId};
@@ -18,6 +19,14 @@ use crate::RequestId;
 #[derive(Debug, Default)]
 pub(in crate::head) struct Jobs {
     pub(super) known: BTreeMap<JobId, Job>,
+    /// Those of each tree, by the number of its root.
+    trees_of: BTreeMap<JobId, BTreeSet<JobId>>,
+    /// Those that another has spawned.
+    spawned: BTreeSet<JobId>,
+    /// Those that run beside others.
+    companions: BTreeSet<JobId>,
+    /// The number of jobs that walks over all of them have met, for tests.
+    looks: Cell<u64>,
     /// The number of the latest job.
     last: u32,
     /// Number of processes of all launched jobs.
@@ -65,6 +74,33 @@ impl Jobs {
         offset
     }
 
+    /// Adds a job.
+    pub(super) fn add(&mut self, job: Job) {
+        let id = job.id;
+        self.trees_of.entry(job.root).or_default().insert(id);
+        if job.birth.parent().is_some() {
+            self.spawned.insert(id);
+        }
+        if job.spec.beside.is_some() {
+            self.companions.insert(id);
+        }
+        self.known.insert(id, job);
+    }
+
+    /// Takes a job out.
+    pub(super) fn take(&mut self, id: JobId) -> Option<Job> {
+        let job = self.known.remove(&id)?;
+        self.spawned.remove(&id);
+        self.companions.remove(&id);
+        if let Some(tree) = self.trees_of.get_mut(&job.root) {
+            tree.remove(&id);
+            if tree.is_empty() {
+                self.trees_of.remove(&job.root);
+            }
+        }
+        Some(job)
+    }
+
     pub(in crate::head) fn get(&self, id: JobId) -> Option<&Job> {
         self.known.get(&id)
     }
@@ -90,7 +126,23 @@ impl Jobs {
 
     /// The jobs in the order of their submission.
     pub(in crate::head) fn iter(&self) -> impl Iterator<Item = &Job> {
-        self.known.values()
+        self.known.values().inspect(|_| self.looks.set(self.looks.get() + 1))
+    }
+
+    /// The jobs that this one has spawned and that are not over (spec L128).
+    pub(super) fn children(&self, id: JobId) -> impl Iterator<Item = JobId> + '_ {
+        let is_child = move |child: &JobId| self.at(*child).birth.parent().is_some_and(|parent| parent.job == id);
+        self.spawned.iter().copied().filter(is_child)
+    }
+
+    /// The jobs that run beside others.
+    pub(super) fn companions(&self) -> impl Iterator<Item = &Job> {
+        self.companions.iter().map(|id| self.at(*id))
+    }
+
+    /// The number of jobs that walks have met.
+    pub(in crate::head) fn looks(&self) -> u64 {
+        self.looks.get() + self.queue.looks.get()
     }
 
     pub(super) fn ids(&self) -> Vec<JobId> {
@@ -143,9 +195,9 @@ impl Jobs {
         self.iter().any(|job| job.id == id || job.ancestors.contains(&id))
     }
 
-    /// The jobs of a tree that are not over, the oldest first.
+    /// The jobs of a tree that are not over, the oldest first (spec L128).
     pub(super) fn tree_of(&self, root: JobId) -> Vec<JobId> {
-        self.iter().filter(|job| job.root == root).map(|job| job.id).collect()
+        self.trees_of.get(&root).into_iter().flatten().copied().collect()
     }
 
     /// The jobs of a submission whose client is connected: the submitted one and all that it has spawned.
@@ -157,8 +209,8 @@ impl Jobs {
     pub(super) fn lose_submitter(&mut self, request: RequestId) -> Vec<JobId> {
         let ids = self.submitted_tree(request);
         self.submitted.remove(&request);
-        for job in self.known.values_mut().filter(|job| ids.contains(&job.id)) {
-            job.request = None;
+        for id in &ids {
+            self.at_mut(*id).request = None;
         }
         ids
     }

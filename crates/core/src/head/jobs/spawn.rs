@@ -247,8 +247,7 @@ impl Head {
             return;
         }
         self.note_code(id, code);
-        let spawned = |job: &&Job| job.root == root && job.birth.parent().is_some_and(|parent| parent.job == id);
-        let children: Vec<JobId> = self.jobs.iter().filter(spawned).map(|job| job.id).collect();
+        let children: Vec<JobId> = self.jobs.children(id).filter(|child| self.jobs.at(*child).root == root).collect();
         for child in children {
             let text = format!("Job {id}, which has spawned it, failed.");
             self.end_job(child, JobState::KilledByCmd, INTERRUPTED, text, cx);
@@ -302,7 +301,7 @@ impl Head {
         }
         self.note_code(id, code);
         // Each job gives its request up as it leaves.
-        let others = self.jobs.iter().any(|job| job.root == root && job.request.is_some());
+        let others = self.jobs.tree_of(root).into_iter().any(|other| self.jobs.at(other).request.is_some());
         let tree = self.jobs.trees.open.get_mut(&root)?;
         if id == root {
             tree.last = Some(line);

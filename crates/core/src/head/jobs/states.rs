@@ -145,7 +145,7 @@ impl Head {
         let id = job.id;
         self.counters.count(Counted::Submitted);
         self.reserve_sets(id, &job.spec);
-        self.jobs.known.insert(id, job);
+        self.jobs.add(job);
         self.activate(id, JobState::Init, cx);
     }
 
@@ -285,7 +285,7 @@ impl Head {
     /// Removes a job that is over and keeps its history; a DVM for one job ends with that job and what it has spawned,
     /// and takes the jobs of tools along (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
-        let job = self.jobs.known.remove(&id).expect("a job is cleaned up once");
+        let job = self.jobs.take(id).expect("a job is cleaned up once");
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));

@@ -10,6 +10,7 @@ use ferrite_types::{AppContext, JobId, JobState, NodeId, Topology};
 use ferrite_wire::control::{Ending, JobDetail, JobStatus, ProcStatus};
 
 use super::failure_policy::NODES_LEFT;
+use super::queue::Lineup;
 use super::record::Job;
 use crate::head::Head;
 use crate::head::lists::listed;
@@ -24,6 +25,16 @@ const MOST_OF_COMMAND: usize = 240;
 impl Head {
     /// The status line of a job.
     pub(in crate::head) fn job_status(&self, job: &Job) -> JobStatus {
+        self.job_status_in(job, &self.lineup(Some(job.id)))
+    }
+
+    /// The status line of each job that is not over.
+    pub(in crate::head) fn all_job_statuses(&self) -> impl Iterator<Item = JobStatus> {
+        let lineup = self.lineup(None);
+        self.jobs.iter().map(move |job| self.job_status_in(job, &lineup))
+    }
+
+    fn job_status_in(&self, job: &Job, lineup: &Lineup) -> JobStatus {
         let programs: Vec<&str> = job.spec.apps.iter().map(|app| app.argv[0].as_str()).collect();
         let entered = |state| job.states.iter().find(|(s, _)| *s == state).map(|(_, at)| at.0);
         JobStatus {
@@ -38,7 +49,7 @@ impl Head {
             state: job.state,
             exit_code: job.exit_code().or_else(|| job.is_over().then_some(0)),
             ending: job.is_over().then(|| ending(job)),
-            waiting_for: self.waiting_for(job),
+            waiting_for: self.waits_in(job, lineup),
             submitted_us: entered(JobState::Init).unwrap_or(0),
             running_us: entered(JobState::Running),
             ended_us: entered(JobState::Terminated),
@@ -99,11 +110,15 @@ impl Head {
 
     /// The reason why a job waits, in words; empty when it is over.
     pub(in crate::head) fn waiting_for(&self, job: &Job) -> String {
+        self.waits_in(job, &self.lineup(Some(job.id)))
+    }
+
+    fn waits_in(&self, job: &Job, lineup: &Lineup) -> String {
         if job.is_over() {
             return String::new();
         }
         if self.jobs.queue.contains(job.id) {
-            return self.queued_for(job);
+            return self.queued_for(job, lineup);
         }
         if let Some(hold) = job.hold() {
             return self.held_for(hold);

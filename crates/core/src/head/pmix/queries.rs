@@ -17,7 +17,7 @@ impl Head {
         match subject {
             Subject::Campaigns => Fact::Campaigns(self.campaign_statuses()),
             Subject::Nodes => Fact::Nodes(self.node_statuses()),
-            Subject::Jobs => Fact::Jobs(self.jobs.iter().map(|job| self.job_status(job)).collect()),
+            Subject::Jobs => Fact::Jobs(self.all_job_statuses().collect()),
             Subject::Job(id) => Fact::Job(self.job_detail(id).map(Box::new)),
             Subject::Sessions => Fact::Sessions(self.session_statuses(cx.now)),
             Subject::Sets => Fact::Sets(self.process_sets()),

@@ -1,0 +1,161 @@
+//! What the head does for one job does not grow with the number of the others. The tests count the jobs that the head
+//! meets on its walks over all jobs or over the queue, in a DVM with a hundred jobs and in one with a thousand.
+
+mod common;
+
+use common::{Cluster, elastic_dvm, job};
+use ferrite_core::{HeadInput, Input, RequestId};
+use ferrite_types::{DaemonRank, JobId};
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
+use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
+
+const FEW: u64 = 100;
+const MANY: u64 = 1_000;
+/// The first request of a test; those of the jobs come before it.
+const OTHERS: u64 = 100_000;
+
+/// A DVM of one node with a job on each of its four slots, and this many that wait. The first job is over: at the first
+/// end the head looks once whether all that wait can ever run.
+fn busy(waiting: u64) -> Cluster {
+    let mut dvm = elastic_dvm(1);
+    for id in 1..=5 + waiting {
+        dvm.submit(id, Submission { wait_for_slots: true, ..Submission::of(job("a.out", 1)) });
+    }
+    dvm.exit_job(1);
+    dvm
+}
+
+/// The jobs that the head meets during an act.
+fn looks(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
+    let so_far = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().unwrap().looks();
+    let before = so_far(dvm);
+    act(dvm);
+    so_far(dvm) - before
+}
+
+fn does_not_grow(act: impl Fn(&mut Cluster)) {
+    let [few, many] = [FEW, MANY].map(|waiting| looks(&mut busy(waiting), &act));
+    assert_eq!(few, many, "the work grows with the jobs that wait");
+}
+
+fn grow(id: u64, name: &str, terms: SessionTerms, dvm: &mut Cluster) {
+    let host = AddedHost { host: ferrite_types::HostEntry::named(name), slots: SlotChange::Unstated };
+    let request = GrowRequest { hosts: vec![host], wait: true, terms, ..GrowRequest::default() };
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+}
+
+fn cancel(dvm: &mut Cluster, request: u64) {
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(RequestId(request))));
+    dvm.run();
+}
+
+/// The end of a job has the next one begin (spec L128).
+#[test]
+fn the_end_of_a_job_costs_the_same_however_many_wait() {
+    does_not_grow(|dvm| {
+        dvm.exit_job(2);
+        assert!(dvm.running.keys().any(|proc| proc.job == JobId(6)), "the first that waits is next");
+    });
+}
+
+/// A job that waits is taken out of the queue (spec L128).
+#[test]
+fn the_cancel_of_a_job_that_waits_costs_the_same_however_many_wait() {
+    does_not_grow(|dvm| {
+        cancel(dvm, 6);
+        assert_eq!(dvm.code_of(6), 125);
+    });
+    // Nothing changes for the others.
+    let behind_others = looks(&mut busy(FEW), |dvm| cancel(dvm, 50));
+    assert_eq!(behind_others, 0);
+}
+
+/// A job that left before it had slots may have held up others (spec L15).
+#[test]
+fn the_cancel_of_a_large_job_lets_smaller_ones_behind_it_begin() {
+    let mut dvm = busy(0);
+    dvm.exit_job(2);
+    for (id, np) in [(10, 2), (11, 2), (12, 1)] {
+        dvm.submit(id, Submission { wait_for_slots: true, ..Submission::of(job("a.out", np)) });
+    }
+    cancel(&mut dvm, 11);
+    assert_eq!(dvm.running.len(), 3);
+    cancel(&mut dvm, 10);
+    assert_eq!(dvm.running.len(), 4, "the small one has its turn");
+}
+
+/// A client's end is that of its job (spec L128).
+#[test]
+fn the_end_of_a_client_costs_the_same_however_many_wait() {
+    does_not_grow(|dvm| {
+        dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(50))));
+        dvm.run();
+    });
+}
+
+/// A submission has its place behind the others (spec L128).
+#[test]
+fn a_submission_costs_the_same_however_many_wait() {
+    does_not_grow(|dvm| {
+        dvm.submit(OTHERS, Submission { wait_for_slots: true, ..Submission::of(job("a.out", 1)) });
+    });
+}
+
+/// While the DVM changes its size, each end looks who is next (spec L128, E18).
+#[test]
+fn the_end_of_a_job_during_a_grow_costs_the_same_however_many_wait() {
+    let [few, many] = [FEW, MANY].map(|waiting| {
+        let mut dvm = busy(waiting);
+        dvm.silent_nodes.insert("m0".to_owned());
+        grow(OTHERS, "m0", SessionTerms::default(), &mut dvm);
+        looks(&mut dvm, |dvm| dvm.exit_job(2))
+    });
+    assert_eq!(few, many, "the work grows with the jobs that wait");
+}
+
+/// A list of all jobs meets each job a few times, not each for each (spec L128).
+#[test]
+fn a_list_of_all_jobs_grows_with_their_number_and_no_faster() {
+    let [few, many] = [FEW, MANY].map(|waiting| looks(&mut busy(waiting), |dvm| dvm.ask(OTHERS, Request::Jobs)));
+    assert!(many <= few * MANY / FEW, "{few} and {many}");
+}
+
+/// The status says for each job how many are before it (spec L128).
+#[test]
+fn a_list_says_the_same_as_the_status_of_each_job() {
+    let mut dvm = busy(6);
+    grow(OTHERS, "m0", SessionTerms { reserve: true, ..SessionTerms::default() }, &mut dvm);
+    let session = SessionChoice::Id(ferrite_types::SessionId(1));
+    for id in 20..26 {
+        let session = session.clone();
+        dvm.submit(id, Submission { wait_for_slots: true, session, ..Submission::of(job("b.out", 3)) });
+    }
+    dvm.submit(26, Submission { wait_for_slots: true, ..Submission::of(job("a.out", 1)) });
+    for step in 0..3 {
+        dvm.ask(OTHERS + 100 * step + 1, Request::Jobs);
+        let Reply::Jobs(all) = dvm.reply(OTHERS + 100 * step + 1).clone() else { panic!("a list") };
+        assert!(all.iter().filter(|status| status.waiting_for.contains("jobs are before it")).count() > 3, "{all:?}");
+        for (at, status) in (0..).zip(&all) {
+            dvm.ask(OTHERS + 100 * step + 2 + at, Request::Job(status.job));
+            let Reply::Job(detail) = dvm.reply(OTHERS + 100 * step + 2 + at) else { panic!("a job") };
+            assert_eq!(detail.status.waiting_for, status.waiting_for);
+        }
+        if step == 0 {
+            let directive = SessionDirective::Pause;
+            dvm.ask(OTHERS + 90, Request::Session { session: session.clone(), directive });
+        } else {
+            dvm.exit_job(2);
+        }
+    }
+}
+
+/// Jobs begin in the order of their submission, across sessions that share nodes (spec L128).
+#[test]
+fn the_order_is_that_of_the_submissions() {
+    let mut dvm = busy(40);
+    for (ended, next) in (2..=36).zip(6..) {
+        dvm.exit_job(ended);
+        let running: Vec<u32> = dvm.running.keys().map(|proc| proc.job.0).collect();
+        assert_eq!(running, (next - 3..=next).collect::<Vec<u32>>());
+    }
+}
