@@ -75,7 +75,7 @@ pub(crate) fn start(
     let Some(mut connection) = connection else {
         // The DVM has ended before the batch began.
         if let (Some(_), Some(mut results)) = (&own, results) {
-            detached::leave_out(batch, &finished, &mut parser, &mut results);
+            detached::leave_out(batch, &finished, &mut results);
         }
         return REFUSED;
     };

@@ -103,9 +103,9 @@ impl Own {
 }
 
 /// Writes a record for each job of a batch that can never begin.
-pub(super) fn leave_out(batch: &BatchRun, finished: &Done, parser: &mut LineParser, results: &mut File) {
+pub(super) fn leave_out(batch: &BatchRun, finished: &Done, results: &mut File) {
     let Ok(list) = File::open(&batch.file) else { return };
-    for ((line, id), index) in jobs_beyond(0, list, parser).into_iter().zip(0..) {
+    for ((line, id), index) in jobs_beyond(0, list).into_iter().zip(0..) {
         let id = id.as_deref();
         if !finished.has(line, id)
             && results.write_all(Outcome::without_run(index, line, id, NOT_RUN).line().as_bytes()).is_err()

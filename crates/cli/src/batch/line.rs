@@ -124,7 +124,7 @@ impl LineParser {
     /// The first fault of the line.
     pub fn parse(&mut self, line: &str) -> Result<Option<BatchLine>, LineError> {
         let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
+        if !is_job(line) {
             return Ok(None);
         }
         if line.starts_with('{') {
@@ -193,6 +193,13 @@ impl LineParser {
             None => Ok(run),
         }
     }
+}
+
+/// True for a line that is to be a job: it is not empty, and no comment. It may still have
+/// faults. A list that is cancelled looks at each of its lines so, and reads none in full.
+pub(crate) fn is_job(line: &str) -> bool {
+    let line = line.trim_start();
+    !line.is_empty() && !line.starts_with('#')
 }
 
 /// Returns the name that the author has given the job of a line, whatever else is wrong with the line.
@@ -280,6 +287,13 @@ mod tests {
 
     fn argv(line: &str) -> Vec<String> {
         parse(line).unwrap().unwrap().run.spec.apps[0].argv.clone()
+    }
+
+    #[test]
+    fn a_line_is_seen_to_be_a_job_as_it_is_when_it_is_read_in_full() {
+        for line in ["", "  \t", "# a", "  # a", "a", " a #b", "--unknown x", "{", "-n 2 a\r"] {
+            assert_eq!(is_job(line), !matches!(parse(line), Ok(None)), "{line:?}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use ferrite_wire::control::{
 use super::bar::Bar;
 use super::detached::Own;
 use super::feed::{Feed, Line};
-use super::line::{LineParser, id_of};
+use super::line::{LineParser, id_of, is_job};
 use super::order::{Order, Ready};
 use super::outcome::{
     CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, SCHEMA, Step, UNKNOWN, line_of, now,
@@ -76,14 +76,14 @@ struct Open {
 }
 
 /// Returns the jobs of a list in the lines after this one: their lines and their names. It ends at a read error.
-pub(super) fn jobs_beyond(taken: u64, mut list: impl Read, parser: &mut LineParser) -> Vec<(u64, Option<String>)> {
+pub(super) fn jobs_beyond(taken: u64, mut list: impl Read) -> Vec<(u64, Option<String>)> {
     let (mut feed, mut buffer, mut jobs) = (Feed::default(), vec![0; READ], Vec::new());
     while !feed.is_over() {
         let Ok(count) = list.read(&mut buffer) else { break };
         feed.push(&buffer[..count]);
         while let Some((line, text)) = feed.next_line() {
             let text = text.unwrap_or_default();
-            if line > taken && !matches!(parser.parse(&text), Ok(None)) {
+            if line > taken && is_job(&text) {
                 jobs.push((line, id_of(&text)));
             }
         }
@@ -246,8 +246,7 @@ impl<'a> List<'a> {
                     self.taken = line;
                     let text = text.unwrap_or_default();
                     let id = id_of(&text);
-                    let is_job = !matches!(self.parser.parse(&text), Ok(None));
-                    if is_job && !self.is_finished(line, id.as_deref()) {
+                    if is_job(&text) && !self.is_finished(line, id.as_deref()) {
                         let index = self.take_index();
                         self.write_result(&Outcome::without_run(index, line, id.as_deref(), NOT_RUN));
                         self.progress.ended += 1;
@@ -264,7 +263,7 @@ impl<'a> List<'a> {
     fn leave_out_all(&mut self) {
         let path = self.is_file.then(|| self.setting.around.cwd.join(&self.setting.batch.file));
         let Some(file) = path.and_then(|path| File::open(path).ok()) else { return };
-        for (line, id) in jobs_beyond(self.taken, file, &mut self.parser) {
+        for (line, id) in jobs_beyond(self.taken, file) {
             if !self.is_finished(line, id.as_deref()) {
                 let index = self.take_index();
                 self.write_result(&Outcome::without_run(index, line, id.as_deref(), NOT_RUN));
