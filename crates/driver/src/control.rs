@@ -28,7 +28,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ferrite_core::{Account, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{JobId, PictureFormat, PmixStatus, Rank, Timestamp};
-use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply};
+use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request};
 use ferrite_wire::{Resize, Stream, TimeWarning};
 
 use crate::Inbox;
@@ -54,6 +54,8 @@ pub(crate) struct Control {
 /// State that all connections share.
 pub(crate) struct Hub {
     inbox: Inbox,
+    /// The way of questions, which pass what others have submitted.
+    questions: Inbox,
     /// Number of the next request; zero is the head's own.
     next: Cell<u64>,
     /// Open requests, each with the receiver of its reply.
@@ -75,9 +77,10 @@ enum Asker {
 
 impl Control {
     /// Makes the control side; no client can connect before [`listen`].
-    pub(crate) fn new(inbox: Inbox, dvm: &str, service: Option<Opened>) -> Control {
+    pub(crate) fn new(inbox: Inbox, questions: Inbox, dvm: &str, service: Option<Opened>) -> Control {
         let hub = Hub {
             inbox,
+            questions,
             next: Cell::new(RequestId::OWN.0 + 1),
             open: RefCell::default(),
             later: RefCell::default(),
@@ -254,6 +257,13 @@ impl Hub {
     fn send(&self, input: Input) {
         // The machine is gone only when this process is ending.
         let _ = self.inbox.send(input);
+    }
+
+    /// Hands a request to the machine. A question of a client that waits for nothing else passes what others have
+    /// submitted (spec L129); those of a client with open requests stay behind these.
+    fn ask(&self, id: RequestId, request: Request, waits: bool) {
+        let way = if !waits && request.is_question() { &self.questions } else { &self.inbox };
+        let _ = way.send(Input::Head(HeadInput::Request { id, request }));
     }
 
     fn tell_later(&self, request: RequestId, message: impl FnOnce(u32) -> DvmMessage) -> bool {

@@ -2,9 +2,11 @@
 //! anything that would block is a task that reports through the inbox.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -152,7 +154,7 @@ struct Engine {
     /// processes may wait already.
     lost_files: VecDeque<Input>,
     inbox: Inbox,
-    outbox: mpsc::UnboundedReceiver<Input>,
+    arrivals: Arrivals,
     timers: Timers,
     links: Links,
     keeper: Rc<Keeper>,
@@ -198,6 +200,33 @@ struct Engine {
     exit: Option<u8>,
 }
 
+/// The inputs that wait for the machine.
+struct Arrivals {
+    questions: mpsc::UnboundedReceiver<Input>,
+    others: mpsc::UnboundedReceiver<Input>,
+    /// Without a sender a receiver would be ready all the time.
+    _open: Inbox,
+}
+
+impl Arrivals {
+    /// Returns the ways in as well: that of all inputs, and that of questions.
+    fn new() -> (Arrivals, Inbox, Inbox) {
+        let (inbox, others) = mpsc::unbounded_channel();
+        let (asked, questions) = mpsc::unbounded_channel();
+        (Arrivals { questions, others, _open: asked.clone() }, inbox, asked)
+    }
+
+    /// Waits for inputs. Questions come first (spec L129); neither kind can hold up the other for longer than a turn.
+    async fn take(&mut self, batch: &mut Vec<Input>) {
+        poll_fn(|cx| {
+            let asked = self.questions.poll_recv_many(cx, batch, BATCH);
+            let came = self.others.poll_recv_many(cx, batch, BATCH);
+            if asked.is_ready() || came.is_ready() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
 /// The machine's time: microseconds since the start of the process.
 struct Clock(Instant);
 
@@ -212,7 +241,7 @@ impl Clock {
 
 impl Engine {
     fn new(setup: &mut Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<Engine, StartError> {
-        let (inbox, outbox) = mpsc::unbounded_channel();
+        let (arrivals, inbox, questions) = Arrivals::new();
         let identity = Identity { dvm: setup.dvm.clone(), rank: setup.rank, key: Rc::clone(&setup.key) };
         let mut links =
             Links::new(identity, inbox.clone(), &setup.params).map_err(failed("cannot listen for other daemons"))?;
@@ -228,7 +257,7 @@ impl Engine {
         let control = setup.serving().map(|serving| {
             let service = serving.serve.service.clone();
             let service = service.map(|service| Opened::new(service, &setup.dvm, setup.began));
-            Control::new(inbox.clone(), &setup.dvm, service)
+            Control::new(inbox.clone(), questions.clone(), &setup.dvm, service)
         });
         let requests = control.as_ref().map(Control::requests);
         let host = pmix::Host {
@@ -293,7 +322,7 @@ impl Engine {
             exit: None,
             clock,
             inbox,
-            outbox,
+            arrivals,
         })
         .inspect(|engine| engine.queue_first_inputs(&mut setup.role))
     }
@@ -336,11 +365,9 @@ impl Engine {
 
     /// Waits until the inbox has an input or a timer is due.
     async fn wait(&mut self, batch: &mut Vec<Input>) {
-        let arrival = self.outbox.recv_many(batch, BATCH);
+        let arrival = self.arrivals.take(batch);
         match self.timers.next() {
-            None => {
-                arrival.await;
-            }
+            None => arrival.await,
             Some(at) => {
                 let _ = tokio::time::timeout_at(self.clock.instant(at), arrival).await;
             }
@@ -586,7 +613,7 @@ impl Engine {
         loop {
             tokio::select! {
                 () = &mut flushed => return,
-                input = self.outbox.recv() => {
+                input = self.arrivals.others.recv() => {
                     if matches!(input, None | Some(Input::Head(HeadInput::Interrupt) | Input::Terminate { .. })) {
                         return;
                     }
@@ -695,4 +722,33 @@ fn watch_launcher(detach: &Detach, inbox: &Inbox) -> io::Result<JoinHandle<()>> 
         gone.await;
         let _ = inbox.send(Input::Terminate { cause: "its launcher is gone".to_owned() });
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(request: Request) -> Input {
+        Input::Head(HeadInput::Request { id: RequestId(1), request })
+    }
+
+    /// Questions come first (spec L129).
+    #[test]
+    fn a_question_is_handled_before_what_waits_and_holds_it_up_for_no_longer_than_a_turn() {
+        let (mut arrivals, inbox, questions) = Arrivals::new();
+        (0..3 * BATCH).for_each(|_| inbox.send(ask(Request::Kill(JobId(1)))).unwrap());
+        (0..2 * BATCH).for_each(|_| questions.send(ask(Request::Jobs)).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            for expected in [[BATCH, BATCH], [BATCH, BATCH], [0, BATCH]] {
+                let mut batch = Vec::new();
+                arrivals.take(&mut batch).await;
+                let is_question =
+                    |input: &Input| matches!(input, Input::Head(HeadInput::Request { request: Request::Jobs, .. }));
+                assert!(batch.is_sorted_by_key(|input| !is_question(input)), "questions come first");
+                let asked = batch.iter().filter(|input| is_question(input)).count();
+                assert_eq!([asked, batch.len() - asked], expected);
+            }
+        });
+    }
 }

@@ -179,6 +179,34 @@ pub enum Request {
     Terminate,
 }
 
+impl Request {
+    /// True for a question: it is answered at once from what the head knows, and changes nothing.
+    #[must_use]
+    pub fn is_question(&self) -> bool {
+        match self {
+            Request::Status
+            | Request::Nodes
+            | Request::Jobs
+            | Request::Job(_)
+            | Request::Ended { .. }
+            | Request::Metrics
+            | Request::Defaults
+            | Request::Sessions => true,
+            Request::Submit(_)
+            | Request::Wait(_)
+            | Request::Kill(_)
+            | Request::Signal { .. }
+            | Request::Release { .. }
+            | Request::Pull(_)
+            | Request::Resize(_)
+            | Request::Push(_)
+            | Request::Session { .. }
+            | Request::Batch(_)
+            | Request::Terminate => false,
+        }
+    }
+}
+
 /// A job request with the data of its submitter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {

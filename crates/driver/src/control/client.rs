@@ -209,6 +209,7 @@ pub(super) fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub)
     Ok(())
 }
 
+/// Opens a request of a client. A question of one that waits for nothing passes what others have submitted (spec L129).
 fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
     if client.requests.borrow().contains_key(&id) {
         return Err(Ended::NumberInUse(id));
@@ -228,12 +229,13 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
         client.send_reply(DvmMessage::Reply { id, reply });
         return Ok(());
     }
+    let waits = !client.requests.borrow().is_empty();
     let number = hub.new_request(Asker::Client(client.clone(), id));
     client.requests.borrow_mut().insert(id, number);
     if client.is_tool() && matches!(request, Request::Submit(_) | Request::Resize(_)) {
         client.asked.borrow_mut().push(number);
     }
-    hub.send(Input::Head(HeadInput::Request { id: number, request }));
+    hub.ask(number, request, waits);
     Ok(())
 }
 

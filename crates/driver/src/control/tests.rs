@@ -23,6 +23,7 @@ struct Door {
     socket: std::path::PathBuf,
     control: Control,
     inputs: UnboundedReceiver<Input>,
+    questions: UnboundedReceiver<Input>,
 }
 
 impl Door {
@@ -30,9 +31,10 @@ impl Door {
         let base = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
         let service = Opened::new(Rc::new(Echo), "prte-here-1", std::time::Instant::now());
-        let control = Control::new(inbox, "prte-here-1", Some(service));
+        let (asked, questions) = tokio::sync::mpsc::unbounded_channel();
+        let control = Control::new(inbox, asked, "prte-here-1", Some(service));
         let socket = listen(&control, &SessionDir::planned(base.path(), "prte", 1)).unwrap();
-        Door { _base: base, socket, control, inputs }
+        Door { _base: base, socket, control, inputs, questions }
     }
 
     async fn client(&self) -> UnixStream {
@@ -45,7 +47,11 @@ impl Door {
     }
 
     async fn request(&mut self) -> (RequestId, Request) {
-        match self.inputs.recv().await.unwrap() {
+        let input = tokio::select! {
+            input = self.inputs.recv() => input,
+            input = self.questions.recv() => input,
+        };
+        match input.unwrap() {
             Input::Head(HeadInput::Request { id, request }) => (id, request),
             other => panic!("{other:?} is no request"),
         }
@@ -448,5 +454,35 @@ fn a_client_that_begins_with_a_brace_speaks_lines() {
         (0..100).for_each(|_| door.control.event(Timestamp(1), &step));
         drop(client);
         assert!(matches!(door.inputs.recv().await, Some(Input::Head(HeadInput::ClientGone(_)))), "its request is over");
+    });
+}
+
+/// Questions pass the submissions of others and no request of their own client (spec L129).
+#[test]
+fn a_question_has_a_way_of_its_own_unless_its_client_waits_for_something() {
+    play(async {
+        let mut door = Door::new();
+        let (mut bulk, mut asker) = (door.client().await, door.client().await);
+        say(&mut bulk, submit(1)).await;
+        say(&mut bulk, ClientMessage::Open { id: 2, request: Request::Jobs }).await;
+        say(&mut asker, ClientMessage::Open { id: 1, request: Request::Jobs }).await;
+        let Some(Input::Head(HeadInput::Request { id, request: Request::Jobs })) = door.questions.recv().await else {
+            panic!("the question")
+        };
+        door.control.reply(id, Reply::Jobs(Vec::new()));
+        assert_eq!(hear(&mut asker).await, DvmMessage::Reply { id: 1, reply: Reply::Jobs(Vec::new()) });
+        // Its request has its reply: the next question is alone again, and an order is none.
+        say(&mut asker, ClientMessage::Open { id: 2, request: Request::Kill(JobId(1)) }).await;
+        say(&mut asker, ClientMessage::Open { id: 3, request: Request::Status }).await;
+        let mut found = Vec::new();
+        while found.len() < 4 {
+            let Some(Input::Head(HeadInput::Request { request, .. })) = door.inputs.recv().await else {
+                panic!("a request")
+            };
+            found.push(request);
+        }
+        let at = |wanted: Request| found.iter().position(|request| *request == wanted).unwrap();
+        assert!(at(Request::Kill(JobId(1))) < at(Request::Status) && at(Request::Jobs) > 0, "{found:?}");
+        assert!(door.questions.try_recv().is_err());
     });
 }

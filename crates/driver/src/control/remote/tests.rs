@@ -25,7 +25,7 @@ impl House {
     fn new() -> House {
         let dir = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
-        let control = Control::new(inbox, "prte-there-1", None);
+        let control = Control::new(inbox.clone(), inbox, "prte-there-1", None);
         let session_dir = SessionDir::planned(dir.path(), "prte", 1);
         let place = Listen { address: Some("127.0.0.1".to_owned()), port: 0 };
         let remote = listen(&control, &session_dir, &place, "there").unwrap();
