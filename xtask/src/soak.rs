@@ -77,12 +77,18 @@ pub(crate) struct Holdings {
 
 impl Soak {
     pub(crate) fn start() -> Result<Soak> {
+        Soak::start_with(&[])
+    }
+
+    /// Starts a DVM with more options.
+    pub(crate) fn start_with(options: &[&str]) -> Result<Soak> {
         let dir = tempfile::tempdir()?;
         let report = dir.path().join("pid");
         let mut prte = Command::new(product("prte"));
         prte.arg("--daemonize").arg("--report-pid").arg(&report).env("TMPDIR", dir.path()).envs(AS_ROOT);
+        prte.args(options);
         let mut child = prte.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("prte")?;
-        let status = wait(&mut child, Duration::from_secs(30))?.context("prte does not get ready")?;
+        let status = wait(&mut child, Duration::from_secs(120))?.context("prte does not get ready")?;
         ensure!(status.success(), "prte: {status}");
         let guard: u32 = fs::read_to_string(&report)?.trim().parse()?;
         let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"))?;
@@ -91,7 +97,7 @@ impl Soak {
     }
 
     /// A tool that speaks to this DVM, whatever others there are.
-    fn tool(&self, name: &str) -> Command {
+    pub(crate) fn tool(&self, name: &str) -> Command {
         let mut command = Command::new(product(name));
         command.args(self.guard.iter().flat_map(|guard| ["--pid".to_owned(), guard.to_string()]));
         command.env("TMPDIR", self.dir.path()).envs(AS_ROOT).stdin(Stdio::null()).stdout(Stdio::null());
@@ -111,6 +117,11 @@ impl Soak {
         let status = wait(&mut child, LIMIT)?.context("the batch hangs")?;
         ensure!(status.success(), "prun --batch: {status}");
         Ok(jobs as f64 / began.elapsed().as_secs_f64())
+    }
+
+    /// A directory for files of the tests.
+    pub(crate) fn dir(&self) -> &std::path::Path {
+        self.dir.path()
     }
 
     pub(crate) fn measure(&self) -> Result<Holdings> {
@@ -178,9 +189,14 @@ fn collect(dir: &std::path::Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
 }
 
 impl Holdings {
+    /// Resident memory (MB).
+    pub(crate) fn megabytes(&self) -> f64 {
+        self.resident as f64 / f64::from(1 << 20)
+    }
+
     /// Returns the cells of a table.
     pub(crate) fn cells(&self) -> String {
-        let megabytes = self.resident as f64 / f64::from(1 << 20);
+        let megabytes = self.megabytes();
         format!("{megabytes:.1} | {} | {} | {}", self.descriptors, self.threads, self.files.len())
     }
 

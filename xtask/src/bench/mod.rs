@@ -2,6 +2,8 @@
 //! same.
 
 mod agent;
+mod busy;
+mod campaign;
 pub(crate) mod counts;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
@@ -22,6 +24,8 @@ use crate::args::Args;
 pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 
 const USAGE: &str = "\
+cargo xtask bench busy [--runs N] [--write] [--no-build]
+cargo xtask bench campaign [--tasks N] [--nodes N] [--write] [--no-build]
 cargo xtask bench counts [--write | --check] [--no-build]
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
@@ -34,6 +38,8 @@ cargo xtask bench slurm [--runs N] [--write] [--no-build]";
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
     match args.optional()?.as_deref() {
+        Some("busy") => busy::main(args),
+        Some("campaign") => campaign::main(args),
         Some("counts") => counts::main(args),
         Some("launch") => launch::main(args),
         Some("dvm") => dvm::main(args),

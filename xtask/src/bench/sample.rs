@@ -91,6 +91,12 @@ impl Times {
         show(self.percentile(1.0))
     }
 
+    /// Median, 99th percentile, worst, good runs, bad ones: cells of a table.
+    pub(super) fn tail(&mut self) -> String {
+        let (median, late, worst) = (self.median(), self.percentile(0.99), self.percentile(1.0));
+        format!("{} | {} | {} | {} | {}", show(median), show(late), show(worst), self.good_runs(), self.bad_runs())
+    }
+
     /// `median (p10 - p90)`.
     pub(super) fn short(&mut self) -> String {
         let (median, low, high) = (self.median(), self.percentile(0.1), self.percentile(0.9));

@@ -20,7 +20,7 @@ use picture::{Bar, Panel, Whose};
 use tables::{Section, Table};
 
 /// The benchmarks with marks on the page.
-const SECTIONS: [&str; 7] = ["launch", "dvm", "counts", "elastic", "slurm", "map", "repair"];
+const SECTIONS: [&str; 9] = ["launch", "dvm", "busy", "campaign", "counts", "elastic", "slurm", "map", "repair"];
 
 /// A picture: file, title, and its panels.
 type Plot = (&'static str, &'static str, &'static [Source]);
