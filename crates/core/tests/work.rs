@@ -27,7 +27,7 @@ fn busy(waiting: u64) -> Cluster {
 
 /// The jobs that the head meets during an act.
 fn looks(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
-    let so_far = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().unwrap().looks();
+    let so_far = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").looks();
     let before = so_far(dvm);
     act(dvm);
     so_far(dvm) - before
