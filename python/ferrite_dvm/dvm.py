@@ -140,9 +140,9 @@ class Dvm:
         """Waits until jobs are over, also those of other clients; returns what `docs/service.md` calls `waited`."""
         return self._ask("wait", timeout, jobs=list(jobs), tasks=list(names))["jobs"]
 
-    def cancel(self, job: Optional[int] = None, name: Optional[str] = None) -> bool:
-        """Ends a job; false when it was over before."""
-        return not self._ask("cancel", **_one(job, name))["over"]
+    def cancel(self, job: Optional[int] = None, name: Optional[str] = None, tree: bool = False) -> bool:
+        """Ends a job, with `tree` all that descend from it too; false when it was over before."""
+        return not self._ask("cancel", tree=tree, **_one(job, name))["over"]
 
     def signal(self, signal: Union[int, str], job: Optional[int] = None, name: Optional[str] = None) -> None:
         """Sends a signal to the processes of a job."""

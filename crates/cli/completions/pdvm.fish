@@ -38,10 +38,10 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_needs_command" -s V -l version -d 'Print version'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "status" -d 'Show the state of the DVM, and what it and its jobs wait for'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "nodes" -d 'List its nodes and their used slots'
-complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "jobs" -d 'List its jobs in the order of their submission'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "jobs" -d 'List its jobs in the order of their submission, or as trees of what has spawned what'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "job" -d 'Show one job: its states, its processes, why it failed'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "wait" -d 'Wait for the ends of jobs'
-complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job, or all that descends from it too'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "release" -d 'Let processes of a job go on that wait for a debugger (prun --stop-in-init)'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "grow" -d 'Add nodes to it'
@@ -81,6 +81,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l namespace -d 'The DVM
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l all -d 'List all jobs that the DVM remembers (at least 100,000, see the parameter ferrite_history_jobs); the default is those that are not over, and the last 1,000 that are'
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l tree -d 'List each job below the job that has spawned it, also when that one is over'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
@@ -114,6 +115,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l pid -d 'The DVM with 
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l tree -d 'End all jobs that descend from it as well (pdvm jobs --tree shows them), also when it is over itself. Without this option the jobs that it has spawned end with it, but neither those that were spawned as separate nor the children of jobs that are over'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'

@@ -86,6 +86,7 @@ _arguments "${_arguments_options[@]}" : \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--all[List all jobs that the DVM remembers (at least 100,000, see the parameter ferrite_history_jobs); the default is those that are not over, and the last 1,000 that are]' \
+'--tree[List each job below the job that has spawned it, also when that one is over]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
@@ -136,6 +137,7 @@ _arguments "${_arguments_options[@]}" : \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--tree[End all jobs that descend from it as well (pdvm jobs --tree shows them), also when it is over itself. Without this option the jobs that it has spawned end with it, but neither those that were spawned as separate nor the children of jobs that are over]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
@@ -595,10 +597,10 @@ _pdvm_commands() {
     local commands; commands=(
 'status:Show the state of the DVM, and what it and its jobs wait for' \
 'nodes:List its nodes and their used slots' \
-'jobs:List its jobs in the order of their submission' \
+'jobs:List its jobs in the order of their submission, or as trees of what has spawned what' \
 'job:Show one job\: its states, its processes, why it failed' \
 'wait:Wait for the ends of jobs' \
-'kill:End a job' \
+'kill:End a job, or all that descends from it too' \
 'release:Let processes of a job go on that wait for a debugger (prun --stop-in-init)' \
 'signal:Send a signal to the processes of a job' \
 'grow:Add nodes to it' \

@@ -403,6 +403,72 @@ fn a_separate_job_neither_ends_with_its_parent_nor_is_waited_for() {
     }
 }
 
+/// Job 1 has spawned 2, 3 apart and 6; 2 has spawned 4; 3 has spawned 5. Job 2 is over. Job 7 is another's.
+fn descendants() -> Cluster {
+    let mut dvm = parents();
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n3"]), 8);
+    spawn(&mut dvm, of(2, 0), on_nodes("grandchild", &["n0"]), 9);
+    spawn(&mut dvm, of(3, 0), on_nodes("grandchild apart", &["n0"]), 10);
+    spawn(&mut dvm, of(1, 1), on_nodes("child", &["n2"]), 11);
+    dvm.submit(2, Submission::of(on_nodes("other", &["n1"])));
+    assert_eq!(answers(&dvm), [(7, Ok(2)), (8, Ok(3)), (9, Ok(4)), (10, Ok(5)), (11, Ok(6))]);
+    dvm.exit_job(2);
+    dvm
+}
+
+fn running(dvm: &Cluster) -> Vec<u32> {
+    let mut jobs: Vec<u32> = dvm.running.keys().map(|proc| proc.job.0).collect();
+    jobs.dedup();
+    jobs
+}
+
+fn killed(dvm: &Cluster, id: u64) -> Vec<u32> {
+    let Reply::Killed(jobs) = dvm.reply(id) else { panic!("{:?}", dvm.reply(id)) };
+    jobs.iter().map(|job| job.0).collect()
+}
+
+/// Trees (spec L130).
+#[test]
+fn a_tree_ends_with_all_that_descend_from_it_and_nothing_else() {
+    let mut dvm = descendants();
+    dvm.ask(3, Request::KillTree(JobId(1)));
+    assert_eq!((killed(&dvm, 3), running(&dvm)), (vec![1, 3, 4, 5, 6], vec![7]));
+    assert_eq!(dvm.code_of(1), 125);
+    dvm.ask(4, Request::KillTree(JobId(1)));
+    assert_eq!(dvm.reply(4), &Reply::Refused("Job 1 is over.".to_owned()));
+    dvm.ask(5, Request::KillTree(JobId(9)));
+    assert!(matches!(dvm.reply(5), Reply::Refused(text) if text.contains("There is no job 9")));
+    // Without the option, a job ends with what failures take along.
+    let mut dvm = descendants();
+    dvm.ask(3, Request::Kill(JobId(1)));
+    assert_eq!(running(&dvm), [3, 4, 5, 7]);
+}
+
+/// Trees (spec L130).
+#[test]
+fn what_descends_from_a_job_that_is_over_is_ended_by_its_name() {
+    let mut dvm = descendants();
+    dvm.ask(3, Request::KillTree(JobId(2)));
+    assert_eq!((killed(&dvm, 3), running(&dvm)), (vec![4], vec![1, 3, 5, 6, 7]));
+    dvm.ask(4, Request::KillTree(JobId(3)));
+    assert_eq!((killed(&dvm, 4), running(&dvm)), (vec![3, 5], vec![1, 6, 7]));
+    dvm.ask(5, Request::KillTree(JobId(1)));
+    assert_eq!((killed(&dvm, 5), running(&dvm)), (vec![1, 6], vec![7]));
+}
+
+/// Trees (spec L131).
+#[test]
+fn the_list_of_jobs_names_the_parents_of_those_that_run_and_of_those_that_are_over() {
+    let mut dvm = descendants();
+    dvm.ask(3, Request::Jobs);
+    let Reply::Jobs(jobs) = dvm.reply(3) else { panic!("no list") };
+    let mut parents: Vec<_> = jobs.iter().map(|job| (job.job.0, job.parent.map(|job| job.0))).collect();
+    parents.sort_unstable();
+    let expected = [(1, None), (2, Some(1)), (3, Some(1)), (4, Some(2)), (5, Some(3)), (6, Some(1)), (7, None)];
+    assert_eq!(parents, expected);
+}
+
 #[test]
 fn a_separate_job_that_fails_costs_its_parent_nothing() {
     let mut dvm = parents();

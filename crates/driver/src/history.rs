@@ -155,6 +155,7 @@ mod tests {
     fn job(id: u32) -> JobDetail {
         let status = JobStatus {
             job: JobId(id),
+            parent: None,
             name: "a".to_owned(),
             task: format!("task {id}"),
             command: "a b".to_owned(),

@@ -20,7 +20,7 @@ pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 20;
+pub const CONTROL_VERSION: u16 = 21;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -139,6 +139,9 @@ pub enum Request {
     Metrics,
     /// Ends a job; answered by [`Reply::Ordered`].
     Kill(JobId),
+    /// Ends a job and all jobs that descend from it, those of a job that is over too; answered by [`Reply::Killed`],
+    /// and by a refusal when none of them runs.
+    KillTree(JobId),
     /// Signals a job's processes; answered by [`Reply::Ordered`].
     Signal {
         /// The job.
@@ -195,6 +198,7 @@ impl Request {
             Request::Submit(_)
             | Request::Wait(_)
             | Request::Kill(_)
+            | Request::KillTree(_)
             | Request::Signal { .. }
             | Request::Release { .. }
             | Request::Pull(_)
@@ -388,6 +392,8 @@ pub enum Reply {
     Detached(JobId),
     /// The order was accepted and is being carried out.
     Ordered,
+    /// Answers [`Request::KillTree`]: the jobs that are being ended, in the order of their submission; never empty.
+    Killed(Vec<JobId>),
     /// The request was refused, with the reason.
     Refused(String),
     /// Answers [`Request::Status`].
@@ -638,6 +644,8 @@ pub struct NodeStatus {
 pub struct JobStatus {
     /// Its number.
     pub job: JobId,
+    /// The job whose process has spawned it; `None` = it was submitted.
+    pub parent: Option<JobId>,
     /// Its programs, separated by ` : `.
     pub name: String,
     /// The name that its author has given it; empty = none.

@@ -41,6 +41,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all.push(Scenario::new("prterun and prun stay for what their job has spawned", stay));
     all.push(Scenario::new("what a program of PMIx spawns brings nodes along, or is refused", brings_along));
     all.push(Scenario::new("a separate job neither ends with its parent nor is waited for", separate));
+    all.push(Scenario::new("a job and what descends from it is shown as a tree and ended as one", tree));
     all.push(Scenario::new("a killed parent takes what it has spawned along", killed));
     all
 }
@@ -226,6 +227,40 @@ fn brings_along(c: &Context) -> Result<()> {
         spawn(&["on=n2"])?.code(0)?.lines(&["n2".to_owned()])?;
         Ok(())
     })
+}
+
+/// Job 1 is over, job 2 of it stays, and job 3 is a separate child of that (spec L130).
+fn tree(c: &Context) -> Result<()> {
+    let program = pmix_program("leave")?;
+    on_two_nodes(c, || {
+        let job = c.tool("prun", "-n 1 --host n1")?.program(&program)?;
+        let job = job.program(&program)?.words(["stay", "apart", "sleep", "1000"])?.start()?;
+        c.wait_for(1, "sleep")?;
+        let expected = ["1 done 1", "  2 RUNNING 1", "    3 RUNNING 1"];
+        // The state of a job may follow the start of its processes.
+        c.until("the tree is as it should be", Duration::from_secs(20), || {
+            let list = c.tool("pdvm", "jobs --tree")?.run()?.code(0)?.stdout;
+            Ok(list.lines().skip(1).map(first_cells).eq(expected.map(str::to_owned)))
+        })?;
+        let json = c.tool("pdvm", "jobs --tree --json")?.run()?.code(0)?.stdout;
+        let json: Vec<&str> = json.split("\"job\": ").skip(1).map(|job| job.split(',').next().unwrap_or(job)).collect();
+        ensure!(json == ["1", "2", "3"], "{json:?}");
+        let order = c.tool("pdvm", "kill 1 --tree")?.run()?.code(0)?.stdout;
+        let confirmed = "Job 1 was over before; jobs 2, 3, which descend from it, are being ended.\n";
+        ensure!(order == confirmed, "{order}");
+        finish(job)?.code(125)?.complains_about(&["job 2", "pdvm kill 1 --tree"])?;
+        c.wait_for(0, "sleep")?;
+        c.wait_for(0, "leave")?;
+        let again = c.tool("pdvm", "kill 1 --tree")?.run()?.code(0)?.stdout;
+        ensure!(again == "Job 1 was over before, and no job that descends from it runs.\n", "{again}");
+        Ok(())
+    })
+}
+
+/// Returns the margin of a line of a table and its first three cells.
+fn first_cells(line: &str) -> String {
+    let cells: Vec<&str> = line.split_whitespace().take(3).collect();
+    " ".repeat(line.len() - line.trim_start().len()) + &cells.join(" ")
 }
 
 fn separate(c: &Context) -> Result<()> {

@@ -115,6 +115,22 @@ impl Dvm {
         })
     }
 
+    /// Asks for one job; returns `None` when the DVM does not remember it.
+    pub(crate) fn find_job(&mut self, job: JobId) -> Result<Option<JobDetail>, Failure> {
+        match self.job(job) {
+            Err(Failure::Refused(_)) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Orders the end of a job and of all that descend from it; returns those that are being ended.
+    pub(crate) fn kill_tree(&mut self, job: JobId) -> Result<Vec<JobId>, Failure> {
+        self.ask(Request::KillTree(job), |reply| match reply {
+            Reply::Killed(jobs) => Some(jobs),
+            _ => None,
+        })
+    }
+
     /// Asks for its sessions.
     pub(crate) fn sessions(&mut self) -> Result<Vec<SessionStatus>, Failure> {
         self.ask(Request::Sessions, |reply| match reply {

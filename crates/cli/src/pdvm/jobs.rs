@@ -6,20 +6,26 @@ use super::dvm::Dvm;
 use super::failure::Failure;
 use super::json;
 use super::moment::Moment;
+use super::options::JobsOptions;
 use super::text::{NONE, Side, Table, cut, cut_front, duration, or_none, plain};
+use super::tree;
 
 /// The most characters of a command line and of a directory; `pdvm job` and JSON have more.
-const COMMAND_WIDTH: usize = 40;
+pub(super) const COMMAND_WIDTH: usize = 40;
 const DIRECTORY_WIDTH: usize = 24;
 
-pub(super) fn answer(dvm: &mut Dvm, all: bool, json: bool) -> Result<String, Failure> {
+pub(super) fn answer(dvm: &mut Dvm, how: &JobsOptions, json: bool) -> Result<String, Failure> {
     let (_, moment) = dvm.status()?;
-    let jobs = if all { dvm.all_jobs()? } else { dvm.jobs()? };
+    let jobs = if how.all { dvm.all_jobs()? } else { dvm.jobs()? };
+    if how.tree {
+        let jobs = tree::with_parents(jobs, |parent| Ok(dvm.find_job(parent)?.map(|detail| detail.status)))?;
+        return Ok(if json { tree::to_json(&jobs, &moment) } else { tree::render(&jobs, &moment) });
+    }
     Ok(if json { to_json(&jobs, &moment) } else { render(&jobs, &moment) })
 }
 
 fn to_json(jobs: &[JobStatus], moment: &Moment) -> String {
-    json::document("jobs", moment, json::Jobs { jobs: jobs.iter().map(|job| json::Job::of(job, moment)).collect() })
+    json::document("jobs", moment, json::Jobs::of(jobs, moment))
 }
 
 /// The text for an empty list.
@@ -49,13 +55,12 @@ fn render(jobs: &[JobStatus], moment: &Moment) -> String {
 }
 
 fn row(job: &JobStatus, moment: &Moment) -> Vec<String> {
-    let first = if job.first_node.is_empty() { NONE.to_owned() } else { plain(&job.first_node) };
     vec![
         job.job.to_string(),
         state(job),
         job.procs.to_string(),
         job.nodes.to_string(),
-        first,
+        first_node(job),
         or_none(job.exit_code),
         moment.short(job.submitted_us),
         or_none(ran_for_us(job, moment).map(duration)),
@@ -64,6 +69,11 @@ fn row(job: &JobStatus, moment: &Moment) -> Vec<String> {
         job.wdir.as_deref().map_or_else(|| NONE.to_owned(), |wdir| cut_front(wdir, DIRECTORY_WIDTH)),
         plain(&job.waiting_for),
     ]
+}
+
+/// Returns the name of a job's first node.
+pub(super) fn first_node(job: &JobStatus) -> String {
+    if job.first_node.is_empty() { NONE.to_owned() } else { plain(&job.first_node) }
 }
 
 /// Formats the end of a job, or its state while it goes on.

@@ -257,13 +257,35 @@ impl Node {
 /// `kind: "jobs"`.
 #[derive(Serialize)]
 pub(crate) struct Jobs {
-    pub(crate) jobs: Vec<Job>,
+    jobs: Vec<Listed>,
+}
+
+impl Jobs {
+    /// Makes the list, in this order.
+    pub(crate) fn of<'a>(jobs: impl IntoIterator<Item = &'a JobStatus>, moment: &Moment) -> Jobs {
+        let jobs: Vec<&JobStatus> = jobs.into_iter().collect();
+        let mut children = super::tree::children(jobs.iter().copied());
+        let mut listed = |status: &JobStatus| {
+            let children = children.remove(&status.job).unwrap_or_default();
+            Listed { job: Job::of(status, moment), children: children.into_iter().map(|job| job.0).collect() }
+        };
+        Jobs { jobs: jobs.into_iter().map(&mut listed).collect() }
+    }
+}
+
+/// A job of the list, with those that it has spawned and that are in the list.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    job: Job,
+    children: Vec<u32>,
 }
 
 /// A job, as the list of jobs shows it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Job {
     job: u32,
+    parent: Option<u32>,
     name: String,
     task_name: Option<String>,
     command: String,
@@ -288,6 +310,7 @@ impl Job {
     pub(crate) fn of(job: &JobStatus, moment: &Moment) -> Job {
         Job {
             job: job.job.0,
+            parent: job.parent.map(|parent| parent.0),
             name: job.name.clone(),
             task_name: text(&job.task),
             command: job.command.clone(),
@@ -492,6 +515,9 @@ pub(crate) struct Ordered {
     pub(crate) signal: Option<Signal>,
     /// True when the job was over before.
     pub(crate) over: bool,
+    /// With `--tree`: the jobs that are being ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) jobs: Option<Vec<u32>>,
 }
 
 /// `kind: "sessions"`.

@@ -28,6 +28,7 @@ pub(crate) mod status;
 mod text;
 mod top;
 mod trace;
+pub(crate) mod tree;
 mod wait;
 
 use std::ffi::OsString;
@@ -93,9 +94,9 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
         Verb::Wait(of) => return wait::answer(find()?, &of.jobs, json),
         Verb::Status => put(&status::answer(&mut find()?, json)?),
         Verb::Nodes => put(&nodes::answer(&mut find()?, json)?),
-        Verb::Jobs(how) => put(&jobs::answer(&mut find()?, how.all, json)?),
+        Verb::Jobs(how) => put(&jobs::answer(&mut find()?, &how, json)?),
         Verb::Job(of) => put(&job::answer(&mut find()?, &of.job, json)?),
-        Verb::Kill(of) => put(&kill::answer(&mut find()?, &of.job, json)?),
+        Verb::Kill(of) => put(&kill::answer(&mut find()?, &of, json)?),
         Verb::Release(of) => put(&release::answer(&mut find()?, &of, json)?),
         Verb::Signal(of) => put(&signal::answer(&mut find()?, &of.job, of.signal, json)?),
         Verb::Grow(how) => {

@@ -47,14 +47,14 @@ pub(crate) enum Verb {
     Status,
     /// List its nodes and their used slots
     Nodes,
-    /// List its jobs in the order of their submission
+    /// List its jobs in the order of their submission, or as trees of what has spawned what
     Jobs(JobsOptions),
     /// Show one job: its states, its processes, why it failed
     Job(OneJob),
     /// Wait for the ends of jobs
     Wait(WaitOptions),
-    /// End a job
-    Kill(OneJob),
+    /// End a job, or all that descends from it too
+    Kill(KillOptions),
     /// Let processes of a job go on that wait for a debugger (prun --stop-in-init)
     Release(ReleaseOptions),
     /// Send a signal to the processes of a job
@@ -92,6 +92,22 @@ pub(crate) struct JobsOptions {
     /// those that are not over, and the last 1,000 that are
     #[arg(long)]
     pub(crate) all: bool,
+    /// List each job below the job that has spawned it, also when that one is over
+    #[arg(long)]
+    pub(crate) tree: bool,
+}
+
+/// Options of `pdvm kill`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct KillOptions {
+    /// Number of the job, or its namespace as prun --detach prints it
+    #[arg(value_name = "JOB", value_parser = JobName::parse)]
+    pub(crate) job: JobName,
+    /// End all jobs that descend from it as well (pdvm jobs --tree shows them), also when it is over itself. Without
+    /// this option the jobs that it has spawned end with it, but neither those that were spawned as separate nor the
+    /// children of jobs that are over
+    #[arg(long)]
+    pub(crate) tree: bool,
 }
 
 /// Jobs whose ends are waited for.
@@ -536,7 +552,7 @@ mod tests {
             let Ok(PdvmParsed::Run(options)) = parse(&args) else { panic!("{line}") };
             assert_eq!(
                 (options.verb, options.which.pid.as_deref(), options.json),
-                (Verb::Jobs(JobsOptions { all: false }), Some("12"), true)
+                (Verb::Jobs(JobsOptions { all: false, tree: false }), Some("12"), true)
             );
         }
     }

@@ -56,7 +56,7 @@ fn render(job: JobId, count: Option<usize>) -> String {
 }
 
 fn to_json(job: JobId, moment: &Moment) -> String {
-    json::document("ordered", moment, Ordered { order: "release", job: job.0, signal: None, over: false })
+    json::document("ordered", moment, Ordered { order: "release", job: job.0, signal: None, over: false, jobs: None })
 }
 
 #[cfg(test)]

@@ -154,6 +154,7 @@ pub(crate) fn sessions() -> Vec<SessionStatus> {
 fn running_line() -> JobStatus {
     JobStatus {
         job: JobId(41),
+        parent: None,
         name: "./solver".to_owned(),
         task: String::new(),
         command: "./solver -n 'a b'".to_owned(),
@@ -245,6 +246,7 @@ pub(crate) fn failed() -> JobDetail {
     JobDetail {
         status: JobStatus {
             job: JobId(40),
+            parent: Some(JobId(39)),
             name: "./a\x1b[2Jb : /opt/a/very/long/path/to/a/program".to_owned(),
             task: String::new(),
             command: "'./a\x1b[2Jb' -v : /opt/a/very/long/path/to/a/program --with many arguments".to_owned(),

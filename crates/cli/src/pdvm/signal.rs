@@ -76,7 +76,11 @@ pub(super) fn told(signal: Signal) -> String {
 }
 
 fn to_json(job: JobId, signal: Signal, moment: &Moment) -> String {
-    json::document("ordered", moment, Ordered { order: "signal", job: job.0, signal: Some(signal), over: false })
+    json::document(
+        "ordered",
+        moment,
+        Ordered { order: "signal", job: job.0, signal: Some(signal), over: false, jobs: None },
+    )
 }
 
 #[cfg(test)]

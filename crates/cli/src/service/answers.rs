@@ -169,4 +169,7 @@ pub(super) struct Ordered {
     pub(super) signal: Option<i32>,
     /// True when the job was over before.
     pub(super) over: bool,
+    /// Of `cancel` with `tree`: the jobs that are being ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) jobs: Option<Vec<u32>>,
 }

@@ -19,7 +19,11 @@ pub(crate) enum Ask {
     Submit(Submit),
     Follow(Follow),
     Wait(Wait),
-    Cancel(Which),
+    Cancel {
+        which: Which,
+        /// All jobs that descend from it end too.
+        tree: bool,
+    },
     Signal(Which, Signal),
     Job(Which),
     Status,
@@ -92,7 +96,17 @@ pub(crate) struct Wait {
     pub(crate) tasks: Vec<String>,
 }
 
-/// `cancel` and `job`, and the job of `signal`.
+/// `cancel`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cancelled {
+    job: Option<u32>,
+    task: Option<String>,
+    #[serde(default)]
+    tree: bool,
+}
+
+/// `job`, and the job of `signal`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct One {
@@ -178,7 +192,7 @@ fn of_object(mut object: Map<String, Value>) -> Result<Ask, String> {
         "submit" => fields(object).map(Ask::Submit),
         "follow" => fields(object).map(Ask::Follow),
         "wait" => fields(object).map(Ask::Wait),
-        "cancel" => fields(object).and_then(one).map(Ask::Cancel),
+        "cancel" => fields(object).and_then(cancelled),
         "job" => fields(object).and_then(one).map(Ask::Job),
         "signal" => fields(object).and_then(signalled),
         "status" => nothing(Ask::Status, object),
@@ -203,6 +217,11 @@ fn one(one: One) -> Result<Which, String> {
         One { job: None, task: Some(task) } => Ok(Which::Task(task)),
         One { .. } => Err("give one of job and task".to_owned()),
     }
+}
+
+fn cancelled(asked: Cancelled) -> Result<Ask, String> {
+    let Cancelled { job, task, tree } = asked;
+    one(One { job, task }).map(|which| Ask::Cancel { which, tree })
 }
 
 fn signalled(asked: Signalled) -> Result<Ask, String> {

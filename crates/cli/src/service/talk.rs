@@ -91,8 +91,12 @@ enum Question {
         job: JobId,
         signal: Option<Signal>,
     },
+    CancelTree(JobId),
     /// Is a job that cannot be cancelled over?
-    IsOver(JobId),
+    IsOver {
+        job: JobId,
+        tree: bool,
+    },
 }
 
 /// A task of the client that is not over.
@@ -229,7 +233,7 @@ impl Talk {
             Ask::Submit(asked) => return self.submit(id, asked, out),
             Ask::Wait(asked) => return self.wait(id, asked, out),
             Ask::Follow(asked) => return self.follow(id, asked.of, out),
-            Ask::Cancel(which) => return self.cancel(id, which, out),
+            Ask::Cancel { which, tree } => return self.cancel(id, which, tree, out),
             Ask::Status => Ok((Request::Status, Question::Status)),
             Ask::Nodes => Ok((Request::Nodes, Question::Nodes)),
             Ask::Jobs => Ok((Request::Jobs, Question::Jobs)),
@@ -369,17 +373,20 @@ impl Talk {
         self.answer_wait(wait, out);
     }
 
-    fn cancel(&mut self, id: Option<Id>, which: Which, out: &mut Out) {
+    /// Ends a job, with `tree` all that descend from it too (spec L130).
+    fn cancel(&mut self, id: Option<Id>, which: Which, tree: bool, out: &mut Out) {
         // A task that has not become a job is known by its name alone.
         if let Which::Task(name) = &which {
             let own = self.tasks.iter().rev().find(|(_, task)| task.name.as_ref() == Some(name));
-            if let Some((number, task)) = own {
-                let job = task.job.map(|job| job.0);
+            if let Some((number, task)) = own.filter(|(_, task)| !tree || task.job.is_none()) {
+                let (job, jobs) = (task.job.map(|job| job.0), tree.then(Vec::new));
                 out.send(ClientMessage::Cancel { id: *number });
-                return out.line("ordered", id.as_ref(), Ordered { order: "cancel", job, signal: None, over: false });
+                let ordered = Ordered { order: "cancel", job, signal: None, over: false, jobs };
+                return out.line("ordered", id.as_ref(), ordered);
             }
         }
         match self.find(&which) {
+            Ok(job) if tree => self.ask(id, Request::KillTree(job), Question::CancelTree(job), out),
             Ok(job) => {
                 let order = Question::Order { order: "cancel", job, signal: None };
                 self.ask(id, Request::Kill(job), order, out);
@@ -628,8 +635,8 @@ impl Talk {
             }
             (Question::Jobs, Reply::Jobs(mut jobs)) => {
                 jobs.sort_by_key(|job| job.job);
-                let jobs = jobs.iter().map(|job| json::Job::of(job, &out.moment)).collect();
-                out.answer("jobs", id, json::Jobs { jobs });
+                let jobs = json::Jobs::of(&jobs, &out.moment);
+                out.answer("jobs", id, jobs);
             }
             (Question::Job, Reply::Job(detail)) => {
                 let detail = json::Detail::of(&detail, &out.moment);
@@ -641,7 +648,11 @@ impl Talk {
                 out.answer("sessions", id, json::Sessions { sessions });
             }
             (Question::Terminate, Reply::Ordered) => {
-                out.line("ordered", id, Ordered { order: "terminate", job: None, signal: None, over: false });
+                out.line(
+                    "ordered",
+                    id,
+                    Ordered { order: "terminate", job: None, signal: None, over: false, jobs: None },
+                );
             }
             (Question::Resize { change, reserves }, Reply::Resize(answer)) => {
                 match resize::body(change, &answer, reserves) {
@@ -651,14 +662,23 @@ impl Talk {
             }
             (Question::Order { order, job, signal }, Reply::Ordered) => {
                 let (job, signal) = (Some(job.0), signal.map(|signal| signal.0));
-                out.line("ordered", id, Ordered { order, job, signal, over: false });
+                out.line("ordered", id, Ordered { order, job, signal, over: false, jobs: None });
+            }
+            (Question::CancelTree(job), Reply::Killed(ended)) => {
+                let over = !ended.contains(&job);
+                let jobs = Some(ended.into_iter().map(|job| job.0).collect());
+                out.line("ordered", id, Ordered { order: "cancel", job: Some(job.0), signal: None, over, jobs });
             }
             // A task that is over need not be cancelled any more.
             (Question::Order { job, signal: None, .. }, Reply::Refused(_)) => {
-                self.ask(id.cloned(), Request::Job(job), Question::IsOver(job), out);
+                self.ask(id.cloned(), Request::Job(job), Question::IsOver { job, tree: false }, out);
             }
-            (Question::IsOver(job), Reply::Job(_)) => {
-                out.line("ordered", id, Ordered { order: "cancel", job: Some(job.0), signal: None, over: true });
+            (Question::CancelTree(job), Reply::Refused(_)) => {
+                self.ask(id.cloned(), Request::Job(job), Question::IsOver { job, tree: true }, out);
+            }
+            (Question::IsOver { job, tree }, Reply::Job(_)) => {
+                let (job, jobs) = (Some(job.0), tree.then(Vec::new));
+                out.line("ordered", id, Ordered { order: "cancel", job, signal: None, over: true, jobs });
             }
             (_, Reply::Refused(text)) => out.error(id, "refused", &text),
             (_, other) => {

@@ -263,6 +263,25 @@ fn cancelling_what_is_over_is_no_error() {
     assert_eq!(heard.messages, [ClientMessage::Cancel { id: task }]);
 }
 
+/// Clients of the service (spec L130).
+#[test]
+fn a_whole_tree_is_cancelled_also_when_its_root_is_over() {
+    let mut client = Client::new();
+    let cancel = json!({"schema": 1, "kind": "cancel", "id": 1, "job": 7, "tree": true});
+    let [(asked, Request::KillTree(JobId(7)))] = client.say(&cancel).requests()[..] else { panic!("no order") };
+    let heard = client.reply(asked, Reply::Killed(vec![JobId(8), JobId(11)]));
+    let answer = json!({"schema": 1, "kind": "ordered", "id": 1, "order": "cancel", "job": 7, "signal": null,
+                        "over": true, "jobs": [8, 11]});
+    assert_eq!(heard.only_line(), &answer);
+    let [(asked, _)] = client.say(&cancel).requests()[..] else { panic!("no order") };
+    let over = Reply::Refused("Job 7 is over.".to_owned());
+    let [(asked, Request::Job(_))] = client.reply(asked, over).requests()[..] else { panic!("no question") };
+    let heard = client.reply(asked, Reply::Job(Box::new(detail(7, Some(0)))));
+    assert_eq!((&heard.only_line()["over"], &heard.only_line()["jobs"]), (&json!(true), &json!([])));
+    let heard = client.say(&json!({"schema": 1, "kind": "job", "job": 7, "tree": true}));
+    assert_eq!(heard.only_line()["reason"], json!("usage"));
+}
+
 /// Clients of the service (spec L90).
 #[test]
 fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
@@ -410,7 +429,8 @@ fn all_answers() -> Vec<Value> {
     all.push(client.tell(DvmMessage::Notice { id: task, text: "a".to_owned() }).lines.remove(0));
     all.push(client.reply(task, done(7, 0)).lines.remove(0));
     all.push(client.say(&json!({"schema": 1, "kind": "wait"})).lines.remove(0));
-    let (asked, _) = client.say(&json!({"schema": 1, "kind": "cancel", "job": 7})).requests().remove(0);
-    all.push(client.reply(asked, Reply::Ordered).lines.remove(0));
+    let cancel = json!({"schema": 1, "kind": "cancel", "job": 7, "tree": true});
+    let (asked, _) = client.say(&cancel).requests().remove(0);
+    all.push(client.reply(asked, Reply::Killed(vec![JobId(7)])).lines.remove(0));
     all
 }

@@ -193,6 +193,7 @@ pub(crate) fn detail(status: JobStatus) -> JobDetail {
 pub(crate) fn waiting(job: u32) -> JobStatus {
     JobStatus {
         job: JobId(job),
+        parent: None,
         name: "a".to_owned(),
         task: String::new(),
         command: "./solver -n 'a b'".to_owned(),

@@ -82,7 +82,10 @@ fn examples(name: &str) -> String {
         ],
         "pdvm-status" => &[("pdvm status --json | jq .slots_in_use", "The number of slots in use.")],
         "pdvm-nodes" => &[("pdvm nodes", "The nodes, and how full they are.")],
-        "pdvm-jobs" => &[("pdvm jobs", "All jobs, with their ends.")],
+        "pdvm-jobs" => &[
+            ("pdvm jobs", "All jobs, with their ends."),
+            ("pdvm jobs --tree", "The same; what a job has spawned is below it."),
+        ],
         "pdvm-job" => &[("pdvm job 7", "All about job 7."), ("pdvm job 7 --json | jq .cause", "Why it has failed.")],
         "pdvm-wait" => &[
             ("pdvm wait 7", "Returns when job 7 is over, with its exit code."),
@@ -101,7 +104,9 @@ fn examples(name: &str) -> String {
         "pdvm-batch-results" => {
             &[("pdvm batch results b1 > results", "The records so far, for prun --resume results.")]
         }
-        "pdvm-kill" => &[("pdvm kill 7", "Ends job 7.")],
+        "pdvm-kill" => {
+            &[("pdvm kill 7", "Ends job 7."), ("pdvm kill 7 --tree", "Ends job 7 and all jobs that descend from it.")]
+        }
         "pdvm-release" => {
             &[("pdvm release 7 --ranks 0,4-7", "Lets five processes of job 7 go on; the others wait for a debugger.")]
         }

@@ -119,7 +119,11 @@ fn converse(mut client: UnixStream, script: &Script, orders: &Mutex<Vec<Request>
             ClientMessage::Open { id, request } => {
                 let is_order = matches!(
                     request,
-                    Request::Kill(_) | Request::Signal { .. } | Request::Resize(_) | Request::Session { .. }
+                    Request::Kill(_)
+                        | Request::KillTree(_)
+                        | Request::Signal { .. }
+                        | Request::Resize(_)
+                        | Request::Session { .. }
                 );
                 if is_order {
                     orders.lock().unwrap().push(request.clone());
@@ -156,6 +160,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Sessions => Reply::Sessions(vec![session()]),
         Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } | Request::Release { .. } => Reply::Ordered,
+        Request::KillTree(job) => Reply::Killed(vec![*job, JobId(job.0 + 2)]),
         Request::Resize(request) | Request::Push(request) => {
             let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })
             | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request
@@ -254,6 +259,7 @@ fn session() -> SessionStatus {
 fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
     JobStatus {
         job: JobId(id),
+        parent: None,
         name: "./solver".to_owned(),
         task: String::new(),
         command: "./solver -n 'a b'".to_owned(),

@@ -30,11 +30,13 @@ const VERBS: &[(&[&str], &str, &str)] = &[
     (&["nodes"], "nodes", "NODE "),
     (&["jobs"], "jobs", "JOB "),
     (&["jobs", "--all"], "jobs", "JOB "),
+    (&["jobs", "--tree"], "jobs", "JOB "),
     (&["job", "1"], "job", "Job 1 "),
     (&["batch", "list"], "batches", "BATCH "),
     (&["batch", "cancel", "b1"], "batch_ordered", "Batch b1 "),
     (&["wait", "2"], "waited", "Job 2 "),
     (&["kill", "1"], "ordered", "Job 1 is being ended.\n"),
+    (&["kill", "1", "--tree"], "ordered", "Job 1 is being ended; job 3, which descends from it, is being ended.\n"),
     (&["signal", "1", "USR1"], "ordered", "Signal 10 (SIGUSR1) goes to the processes of job 1.\n"),
     (&["grow", "--host", "n5,n6"], "resized", "Growing: allocation a1, nodes n5, n6\n"),
     (&["shrink", "--nodes", "2", "--wait"], "resized", "Shrunk: allocation a1, nodes n5, n6\n"),
@@ -64,7 +66,9 @@ fn orders_reach_the_dvm_by_number_and_by_namespace() {
     let fake = Fake::new();
     run(pdvm(&fake).args(["kill", "7"]));
     run(pdvm(&fake).args(["signal", &format!("{}@8", fake.name()), "15"]));
-    let wanted = [Request::Kill(JobId(7)), Request::Signal { job: JobId(8), signal: ferrite_types::Signal::TERM }];
+    run(pdvm(&fake).args(["kill", "9", "--tree"]));
+    let signal = Request::Signal { job: JobId(8), signal: ferrite_types::Signal::TERM };
+    let wanted = [Request::Kill(JobId(7)), signal, Request::KillTree(JobId(9))];
     assert_eq!(fake.asked(), wanted);
     let (code, _, err) = told(&run(pdvm(&fake).args(["kill", "another@7"])));
     assert_eq!(code, Some(1));

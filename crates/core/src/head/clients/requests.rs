@@ -14,6 +14,7 @@ impl Head {
         let reply = match request {
             Request::Submit(submission) => return self.on_submit(id, *submission, cx),
             Request::Kill(job) => self.kill(job, cx),
+            Request::KillTree(job) => self.kill_tree(job, cx),
             Request::Signal { job, signal } => self.signal(job, signal, cx),
             Request::Release { job, ranks } => self.release_stopped(job, ranks, cx),
             Request::Terminate => {
@@ -56,6 +57,22 @@ impl Head {
         let text = format!("Job {id} was ended by request (pdvm kill).");
         self.fail_job(id, JobState::KilledByCmd, CANCELLED, text, cx);
         Reply::Ordered
+    }
+
+    /// Ends a job and all that descend from it (spec L117, L130).
+    fn kill_tree(&mut self, id: JobId, cx: &mut Cx) -> Reply {
+        let family = self.jobs.with_descendants(id);
+        if family.is_empty() {
+            return self.no_such_job(id);
+        }
+        for job in &family {
+            // The end of a job ends its children, and those that have no processes are gone then.
+            if self.jobs.get(*job).is_some() {
+                let text = format!("Job {job} was ended by request (pdvm kill {id} --tree).");
+                self.fail_job(*job, JobState::KilledByCmd, CANCELLED, text, cx);
+            }
+        }
+        Reply::Killed(family)
     }
 
     fn signal(&mut self, id: JobId, signal: Signal, cx: &mut Cx) -> Reply {

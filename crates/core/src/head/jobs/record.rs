@@ -27,6 +27,8 @@ pub(in crate::head) struct Job {
     /// All jobs that it descends from, over or not: its parent, that one's parent, and so on. A separate job has
     /// none.
     pub(super) ancestors: BTreeSet<JobId>,
+    /// The same of a job that is separate, or descends from one: for an order about a job and all that came of it.
+    pub(super) apart_from: BTreeSet<JobId>,
     /// The request to reply to; `None` = the job is detached, or its client is gone.
     pub(super) request: Option<RequestId>,
     /// True for the head's own job and what it has spawned.
@@ -92,6 +94,7 @@ impl Job {
             birth: Birth::Submitted { told: false },
             root: id,
             ancestors: BTreeSet::new(),
+            apart_from: BTreeSet::new(),
             request,
             spec: Arc::new(submission.spec),
             env: submission.env,

@@ -195,6 +195,14 @@ impl Jobs {
         self.iter().any(|job| job.id == id || job.ancestors.contains(&id))
     }
 
+    /// A job and all that descend from it, separate ones too, as far as they are not over, the oldest first
+    /// (spec L130).
+    pub(in crate::head) fn with_descendants(&self, id: JobId) -> Vec<JobId> {
+        let descends = |job: &&Job| job.ancestors.contains(&id) || job.apart_from.contains(&id);
+        let family = self.iter().filter(|job| job.id == id || descends(job)).filter(|job| !job.is_over());
+        family.map(|job| job.id).collect()
+    }
+
     /// The jobs of a tree that are not over, the oldest first (spec L128).
     pub(super) fn tree_of(&self, root: JobId) -> Vec<JobId> {
         self.trees_of.get(&root).into_iter().flatten().copied().collect()

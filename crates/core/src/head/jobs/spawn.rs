@@ -6,7 +6,7 @@
 //! jobs end with it in any case: `connections.rs`.) A job that was spawned as *separate* is the root of a tree of its
 //! own, which nobody waits for. Spawned jobs walk through the states like any other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_rm::params::Params;
 use ferrite_types::{
@@ -152,15 +152,19 @@ impl Head {
         // daemons away, and it shows the output.
         let request = of.request.filter(|_| !is_separate || !self.config.persistent);
         let root = if is_separate { id } else { of.root };
-        let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
-        let ancestors = above.collect();
+        let above: BTreeSet<JobId> = of.ancestors.iter().copied().chain([of.id]).collect();
+        let (ancestors, mut apart_from) = if is_separate { (BTreeSet::new(), above) } else { (above, BTreeSet::new()) };
+        apart_from.extend(&of.apart_from);
         let tree = self.jobs.trees.open.entry(root).or_default();
         tree.is_separate |= is_separate;
         tree.counts_root_only |= children_separately;
         if let Some(limit) = submission.spec.options.spawn_timeout {
             cx.set_timer(HeadTimer::SpawnTimeout(id), cx.now + limit);
         }
-        self.add_job(Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) }, cx);
+        self.add_job(
+            Job { birth, root, ancestors, apart_from, session, grows, ..Job::new(id, request, submission) },
+            cx,
+        );
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 

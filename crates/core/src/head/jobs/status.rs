@@ -23,7 +23,7 @@ const MOST_PLACES: usize = 32;
 const MOST_OF_COMMAND: usize = 240;
 
 impl Head {
-    /// The status line of a job.
+    /// The status line of a job (spec L131).
     pub(in crate::head) fn job_status(&self, job: &Job) -> JobStatus {
         self.job_status_in(job, &self.lineup(Some(job.id)))
     }
@@ -39,6 +39,7 @@ impl Head {
         let entered = |state| job.states.iter().find(|(s, _)| *s == state).map(|(_, at)| at.0);
         JobStatus {
             job: job.id,
+            parent: job.birth.parent().map(|parent| parent.job),
             name: programs.join(" : "),
             task: job.task.clone(),
             command: command_line(&job.spec.apps),
