@@ -142,7 +142,7 @@ class Dvm:
 
     def cancel(self, job: Optional[int] = None, name: Optional[str] = None, tree: bool = False) -> bool:
         """Ends a job, with `tree` all that descend from it too; false when it was over before."""
-        return not self._ask("cancel", tree=tree, **_one(job, name))["over"]
+        return not self._ask("cancel", **({"tree": True} if tree else {}), **_one(job, name))["over"]
 
     def signal(self, signal: Union[int, str], job: Optional[int] = None, name: Optional[str] = None) -> None:
         """Sends a signal to the processes of a job."""

@@ -1,4 +1,4 @@
-//! What the head does for one job does not grow with the number of the others. The tests count the jobs that the head
+//! The head's work for one job does not grow with the number of the others. The tests count the jobs that the head
 //! meets on its walks over all jobs or over the queue, in a DVM with a hundred jobs and in one with a thousand.
 
 mod common;

@@ -90,7 +90,7 @@ fn measured(tasks: usize, nodes: usize) -> Result<String> {
     Ok(table)
 }
 
-/// What became of the tasks.
+/// The ends of the tasks.
 struct Found {
     rate: f64,
     times: Times,

@@ -27,7 +27,8 @@ pub(in crate::head) struct Job {
     /// All jobs that it descends from, over or not: its parent, that one's parent, and so on. A separate job has
     /// none.
     pub(super) ancestors: BTreeSet<JobId>,
-    /// The same of a job that is separate, or descends from one: for an order about a job and all that came of it.
+    /// The jobs above the root of its spawn tree, when that root is a separate job: an order about a whole tree finds
+    /// the job by them (spec L130).
     pub(super) apart_from: BTreeSet<JobId>,
     /// The request to reply to; `None` = the job is detached, or its client is gone.
     pub(super) request: Option<RequestId>,

@@ -19,11 +19,11 @@ use crate::RequestId;
 #[derive(Debug, Default)]
 pub(in crate::head) struct Jobs {
     pub(super) known: BTreeMap<JobId, Job>,
-    /// Those of each tree, by the number of its root.
+    /// The jobs of each spawn tree, by the number of its root.
     trees_of: BTreeMap<JobId, BTreeSet<JobId>>,
-    /// Those that another has spawned.
+    /// The jobs that another has spawned.
     spawned: BTreeSet<JobId>,
-    /// Those that run beside others.
+    /// The jobs that run beside others.
     companions: BTreeSet<JobId>,
     /// The number of jobs that walks over all of them have met, for tests.
     looks: Cell<u64>,
