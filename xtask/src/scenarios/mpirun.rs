@@ -54,7 +54,7 @@ impl Native {
 
     fn is_release_5(&self) -> bool {
         let asked = Command::new(&self.mpirun).arg("--version").output();
-        asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).starts_with("mpirun (Open MPI) 5."))
+        asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains(" (Open MPI) 5."))
     }
 
     /// `mpirun` on n0, with these options, on the first four nodes with two slots each.
@@ -151,32 +151,35 @@ fn communicator_of_a_group(c: &Context) -> Result<()> {
 
 /// `mpirun` on the login node, and in a batch script: the nodes and slots are those of the job.
 fn in_a_slurm_job(c: &Context) -> Result<()> {
-    let Native { mpi, mpirun } = need_pypi()?;
-    let hello = mpi_program("hello", mpi)?;
     let mut expected: Vec<String> =
         (0..8).map(|rank| format!("hello from rank {rank} of 8 on n{}", rank / 2)).collect();
-    let job = "-N 4 -w n[0-3] --ntasks-per-node 2";
-    let call = salloc(c, job, "")?.program(&mpirun)?.program(&hello)?.env("OMPI_PRTERUN", product("prterun"));
-    call.run()?.code(0)?.lines(&expected)?;
-    let (ours, mpirun, hello) = (product("prterun"), mpirun.display(), hello.display());
-    let said = good_batch(c, job, &format!("OMPI_PRTERUN={} {mpirun} {hello}", ours.display()))?;
-    let mut said: Vec<&str> = said.lines().collect();
-    said.sort_unstable();
     expected.sort_unstable();
-    ensure!(said == expected, "{said:?}");
+    let job = "-N 4 -w n[0-3] --ntasks-per-node 2";
+    let ours = product("prterun");
+    for Native { mpi, mpirun } in Native::all()? {
+        let hello = mpi_program("hello", mpi)?;
+        let call = salloc(c, job, "")?.program(&mpirun)?.program(&hello)?.env("OMPI_PRTERUN", &*ours.to_string_lossy());
+        call.run()?.code(0)?.lines(&expected)?;
+        let line = format!("OMPI_PRTERUN={} {} {}", ours.display(), mpirun.display(), hello.display());
+        let said = good_batch(c, job, &line)?;
+        let mut said: Vec<&str> = said.lines().collect();
+        said.sort_unstable();
+        ensure!(said == expected, "{said:?}");
+    }
     Ok(())
 }
 
 fn survivors_go_on(c: &Context, option: &str) -> Result<()> {
-    let native = need_pypi()?;
-    let ulfm = mpi_program("ulfm", native.mpi)?;
-    let told = |rank| format!("rank {rank}: MPI_ERR_PROC_FAILED, 2 are left");
-    // All on one node, where no connection breaks, and on three.
-    for place in ["-n 3 --host n0 --map-by :oversubscribe", "-n 3 --map-by node"] {
-        for (how, code) in [("signal", 137), ("exit", 3), ("sync", 1)] {
-            let job = native.run(c, place)?.words(option.split_whitespace())?.program(&ulfm)?.words([how])?;
-            let outcome = job.run()?.code(code)?.lines(&[told(0), told(2)])?;
-            outcome.complains_about(&["rank 1", "left alone"])?;
+    for native in Native::all()? {
+        let ulfm = mpi_program("ulfm", native.mpi)?;
+        // All on one node, where no connection breaks, and on three.
+        for place in ["-n 3 --host n0 --map-by :oversubscribe", "-n 3 --map-by node"] {
+            for (how, code) in [("signal", 137), ("exit", 3), ("sync", 1)] {
+                let job = native.run(c, place)?.words(option.split_whitespace())?.program(&ulfm)?.words([how])?;
+                let told = [0, 2].map(|rank| format!("rank {rank}: MPI_ERR_PROC_FAILED, 2 are left"));
+                let outcome = job.run()?.code(code)?.lines(&told)?;
+                outcome.complains_about(&["rank 1", "left alone"])?;
+            }
         }
     }
     Ok(())
