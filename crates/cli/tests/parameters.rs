@@ -286,7 +286,7 @@ fn libpmix(prepared: &Prepared) -> Option<&str> {
     prepared.params.iter().find(|(name, _)| name == "ferrite_libpmix").map(|(_, file)| &**file)
 }
 
-/// Spec L132.
+/// A library that is older than that of the processes fails them (spec L132).
 #[test]
 fn daemons_load_the_libpmix_of_the_open_mpi_whose_mpirun_runs_us_unless_another_is_named() {
     let place = Place::new();

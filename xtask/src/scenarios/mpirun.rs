@@ -134,7 +134,7 @@ fn mpi4py_spawns(c: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Spec L132. The server needs a libpmix as new as that of the processes: 4.2 gives such a group no context.
+/// The server needs a libpmix as new as that of the processes: 4.2 gives such a group no context (spec L132).
 fn communicator_of_a_group(c: &Context) -> Result<()> {
     let (native, python) = need_python()?;
     let expected: Vec<String> = (0..8).map(|rank| format!("rank {rank} of 8 has heard 28")).collect();
