@@ -30,8 +30,12 @@ if hashlib.sha256(data).hexdigest() != digest:
     sys.exit(f'{url} is not the file that was expected')
 tarfile.open(fileobj=io.BytesIO(data)).extractall(directory)
 ";
-/// A suite that takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(900);
+/// A suite that takes longer hangs; its launcher is asked to end it.
+const LIMIT_S: u64 = 600;
+/// The launcher's time for that.
+const GRACE_S: u64 = 15;
+/// The exit code of `timeout` after the limit.
+const TIMED_OUT: i32 = 124;
 /// The number of differences that are listed.
 const NAMED: usize = 20;
 
@@ -110,7 +114,7 @@ fn tried(suite: &Path, mpi: Mpi, launcher: Launcher, ranks: u32) -> Result<Found
     let mut command = call(mpi, launcher)?;
     command.args(["-n", &ranks.to_string()]).arg(interpreter(mpi)?).arg(source("mpi4py_suite.py"));
     command.arg(suite).arg(results.path()).arg("--quiet").current_dir(results.path());
-    let outcome = run(&mut command, LIMIT)?;
+    let outcome = run(&mut command, Duration::from_secs(LIMIT_S + 2 * GRACE_S))?;
     let mut found = Found { tests: 0, bad: BTreeSet::new(), time: format!("{:.0}", outcome.elapsed.as_secs_f64()) };
     let mut files = 0;
     for file in fs::read_dir(results.path())? {
@@ -121,7 +125,10 @@ fn tried(suite: &Path, mpi: Mpi, launcher: Launcher, ranks: u32) -> Result<Found
         files += 1;
     }
     if files < ranks {
-        let how = outcome.code().map_or("hung".to_owned(), |code| format!("ended with {code}"));
+        let how = match outcome.code() {
+            None | Some(TIMED_OUT) => "hung".to_owned(),
+            Some(code) => format!("ended with {code}"),
+        };
         found.time = format!("{how}, {files} of {ranks} ranks were through");
         eprintln!("{}", outcome.tail());
     }
@@ -139,8 +146,10 @@ fn call(mpi: Mpi, launcher: Launcher) -> Result<Command> {
         Mpi::Mpich4 => of_debian("mpiexec.mpich"),
     }?;
     // Open MPI 5 finds Ferrite by its own mpirun.
-    let mut command =
-        Command::new(if launcher == Launcher::Ferrite && mpi != Mpi::OpenMpi5 { product("prterun") } else { own });
+    let by_own = launcher == Launcher::Own || mpi == Mpi::OpenMpi5;
+    let mut command = Command::new("timeout");
+    command.args([format!("--kill-after={GRACE_S}"), LIMIT_S.to_string()]);
+    command.arg(if by_own { own } else { product("prterun") });
     if launcher == Launcher::Ferrite {
         command.env("OMPI_PRTERUN", product("prterun"));
     }
