@@ -484,6 +484,9 @@ pub enum PmixEffect {
     /// A local process has failed before its init, and its job goes on: the library is to count it among those that are
     /// gone.
     Absent(ProcId),
+    /// A local process has ended without a word of its finalize: the library may not have read all that it sent.
+    /// Answered by [`crate::PmixCall::HeardOut`] when it has, or is gone.
+    HearOut(ProcId),
     /// Answers an upcall, exactly once per token.
     Reply {
         /// The upcall to answer.

@@ -391,6 +391,8 @@ pub enum PmixCall {
     },
     /// `PMIx_Finalize` of a local process.
     ClientFinalized(ProcId),
+    /// Answers [`crate::PmixEffect::HearOut`]: every call of this process, which has ended, was passed on.
+    HeardOut(ProcId),
     /// A process calls `PMIx_Abort`. [`crate::PmixEffect::Reply`] answers.
     Abort {
         /// The process that calls.

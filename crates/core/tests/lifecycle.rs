@@ -193,6 +193,29 @@ fn leaving_without_finalize_after_init_is_a_failure() {
     assert!(dvm.notices[0].contains("finalize"));
 }
 
+/// A process waits two seconds for a library that is slow, and ends: its finalize is heard of afterwards (spec L133).
+#[test]
+fn a_finalize_counts_that_is_heard_of_after_the_end() {
+    let say = |dvm: &mut Cluster, call: PmixCall| {
+        dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(call)));
+        dvm.run();
+    };
+    for heard in [true, false] {
+        let mut dvm = Cluster::with_job(1, TREE, job("a.out", 1));
+        dvm.is_library_slow = true;
+        say(&mut dvm, PmixCall::ClientConnected(proc(0)));
+        dvm.exit_proc(0, ExitStatus::Exited(0));
+        let asked: Vec<_> = dvm.pmix.iter().filter(|(_, e)| matches!(e, PmixEffect::HearOut(_))).collect();
+        assert_eq!(asked.len(), 1, "the library is asked once: {:?}", dvm.pmix);
+        assert!(dvm.notices.is_empty(), "nothing is judged yet: {:?}", dvm.notices);
+        if heard {
+            say(&mut dvm, PmixCall::ClientFinalized(proc(0)));
+        }
+        say(&mut dvm, PmixCall::HeardOut(proc(0)));
+        assert_eq!(dvm.exit_code(), if heard { 0 } else { 1 });
+    }
+}
+
 #[test]
 fn a_parameter_lets_processes_leave_without_finalize() {
     let mut dvm = Cluster::with_job(1, &[("prte_allowed_exit_without_sync", "1")], job("a.out", 1));

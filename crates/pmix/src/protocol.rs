@@ -9,7 +9,7 @@ use crate::replies::{SendAnswer, answering};
 use crate::{JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
 
 /// Names the build; the process refuses a daemon that was built with another protocol.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
 
 /// Exit code of a process that a daemon of another build has started.
 pub const OTHER_BUILD: i32 = 3;
@@ -46,6 +46,9 @@ pub enum Order {
     Notify(Box<Notice>, u32),
     /// Answer the request with that number.
     Answer(u64, Vec<u8>),
+    /// Read all that was sent before this order, by processes that have ended. Answered by [`Report::HeardOut`] with the
+    /// number, after the calls that were read.
+    HearOut(u64),
     /// Prove that the library's thread works. Answered by [`Report::Alive`] once all orders before it are done.
     Ping(u64),
 }
@@ -65,6 +68,8 @@ pub enum Report {
     Delivered(u64),
     /// The library's thread works; the ping's number.
     Alive(u64),
+    /// The library has read what was sent before the order with that number.
+    HeardOut(u64),
     /// A client calls.
     Upcall(Upcall),
 }

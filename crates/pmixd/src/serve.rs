@@ -141,6 +141,7 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
             }
         }
         Order::Answer(number, answer) => out.replies.answer(number, &answer),
+        Order::HearOut(number) => server.hear_out(move || out.say(&Report::HeardOut(number))),
         Order::Ping(number) => server.ping(move || out.say(&Report::Alive(number))),
     }
 }

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use ferrite_core::{
-    Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, Recall, Recalled, RequestId, SpawnRequest, Transition,
+    Account, DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, Recall, Recalled, RequestId, SpawnRequest,
+    Transition,
 };
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
 use ferrite_wire::control::{EndedJobs, Reply, Request};
@@ -277,6 +278,9 @@ impl World {
                 self.go_on(rank, &waited);
             }
             PmixEffect::Absent(proc) => self.leaves_meetings(rank, proc),
+            PmixEffect::HearOut(proc) => {
+                self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(proc))));
+            }
             PmixEffect::Reply { token, result } => {
                 let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
                 let (procs, whole) = match waiting {
@@ -292,7 +296,7 @@ impl World {
                 self.answered(rank, &procs, result.is_ok());
             }
             PmixEffect::FetchModex { fetch, .. } => {
-                let input = Input::Daemon(DaemonInput::Pmix(ferrite_core::PmixCall::ModexFetched {
+                let input = Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched {
                     fetch,
                     result: Ok(Bytes::from_static(b"modex")),
                 }));

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::context::{Context, Expect, Skipped, finish};
 use super::{Scenario, scenarios};
-use crate::programs::{Mpi, mpi_program};
+use crate::programs::{Mpi, mpi_program, pmix_program};
 use crate::workspace::which;
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -27,6 +27,7 @@ pub(super) fn all() -> Vec<Scenario> {
         user_signals_are_forwarded_to_every_process,
         grandchildren_do_not_outlive_the_job,
         a_killed_mpi_process_ends_the_job,
+        a_process_ends_well_that_has_not_waited_for_a_busy_library,
     ]
 }
 
@@ -163,5 +164,12 @@ fn a_killed_mpi_process_ends_the_job(c: &Context) -> Result<()> {
     let ring = mpi_program("ring", Mpi::OpenMpi4)?;
     let script = format!("[ $PMIX_RANK != 1 ] || {{ sleep 1; kill -9 $$; }}; exec {}", ring.display());
     c.everywhere(1, "-n 4 sh -c")?.words([script])?.run()?.code(137)?;
+    Ok(())
+}
+
+/// A client of libpmix gives its finalize up after two seconds, and ends with code 0 (spec L133).
+fn a_process_ends_well_that_has_not_waited_for_a_busy_library(c: &Context) -> Result<()> {
+    let job = c.prterun("-n 1")?.program(&pmix_program("hasty")?)?.run()?.code(0)?;
+    ensure!(job.stderr.is_empty(), "{}", job.stderr);
     Ok(())
 }

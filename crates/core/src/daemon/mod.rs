@@ -208,6 +208,7 @@ impl Daemon {
             PmixCall::AllReadyForDebug(job) => self.on_all_ready_for_debug(job, cx),
             PmixCall::Release { job, ranks } => cx.send_head(HeadMessage::Release { job, ranks }),
             PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc),
+            PmixCall::HeardOut(proc) => self.on_heard_out(proc, cx),
             PmixCall::Abort { proc, code, message, scope, token } => {
                 self.on_abort(proc, code, message, scope, cx);
                 cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));

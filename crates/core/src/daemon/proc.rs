@@ -5,7 +5,7 @@ use ferrite_wire::{HeadMessage, InitState, ProcEnd, StartError, Stream};
 
 use super::Daemon;
 use crate::cx::Cx;
-use crate::{AbortScope, Effect};
+use crate::{AbortScope, Effect, PmixEffect};
 
 use super::iof::OutStream;
 
@@ -19,6 +19,8 @@ pub(super) struct LocalProc {
     /// True after its init; `finalized` is true after its finalize.
     pub(super) connected: bool,
     pub(super) finalized: bool,
+    /// What is known of calls that it made before it ended, and that the library may not have read yet.
+    last_calls: LastCalls,
     /// True after it asked for the end of its job, or of itself.
     pub(super) aborted: bool,
     /// The exit code of its request to end itself alone.
@@ -35,6 +37,15 @@ pub(super) struct LocalProc {
     pub(super) stdin_pending: Option<u64>,
 }
 
+/// The library reads what a process has sent when it has time, and a process waits for it two seconds at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LastCalls {
+    #[default]
+    NotAsked,
+    Asked,
+    Heard,
+}
+
 impl LocalProc {
     pub(super) fn new(reads_stdin: bool) -> LocalProc {
         LocalProc {
@@ -43,6 +54,7 @@ impl LocalProc {
             exit: None,
             connected: false,
             finalized: false,
+            last_calls: LastCalls::default(),
             aborted: false,
             abort_code: None,
             killed: false,
@@ -73,6 +85,11 @@ impl LocalProc {
         self.stdout.closed && self.stderr.closed
     }
 
+    /// True for a process that has ended well but for a finalize of which nothing was heard.
+    fn lacks_finalize(&self, status: ExitStatus, exit_without_sync_ok: bool) -> bool {
+        status == ExitStatus::Exited(0) && self.connected && !self.finalized && !exit_without_sync_ok
+    }
+
     /// The final state of a process that was started, from its exit status and its calls of init, finalize and abort.
     /// A process is `awaited` when its parent waits for it to call init.
     fn end_state(&self, status: ExitStatus, exit_without_sync_ok: bool, awaited: bool) -> ProcState {
@@ -80,9 +97,7 @@ impl LocalProc {
             _ if self.aborted => ProcState::CalledAbort,
             _ if self.killed => ProcState::KilledByCmd,
             ExitStatus::Signaled(_) => ProcState::AbortedBySig,
-            ExitStatus::Exited(0) if self.connected && !self.finalized && !exit_without_sync_ok => {
-                ProcState::TermWoSync
-            }
+            status if self.lacks_finalize(status, exit_without_sync_ok) => ProcState::TermWoSync,
             ExitStatus::Exited(0) if !self.connected && awaited => ProcState::TermWoSync,
             ExitStatus::Exited(0) => ProcState::Terminated,
             ExitStatus::Exited(_) => ProcState::TermNonZero,
@@ -164,7 +179,8 @@ impl Daemon {
         self.try_complete(proc, cx);
     }
 
-    /// Completes a process that was reaped and whose output is complete (spec L24).
+    /// Completes a process that was reaped and whose output is complete (spec L24). One that seems to lack a finalize is
+    /// judged when the library has read all that it sent (spec L133).
     pub(super) fn try_complete(&mut self, proc: ProcId, cx: &mut Cx) {
         let goes_alone = self.goes_alone();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
@@ -179,6 +195,13 @@ impl Daemon {
             return;
         };
         if local.state.has_ended() {
+            return;
+        }
+        if local.lacks_finalize(status, sync_ok) && local.last_calls != LastCalls::Heard {
+            if local.last_calls == LastCalls::NotAsked {
+                local.last_calls = LastCalls::Asked;
+                cx.effect(Effect::Pmix(PmixEffect::HearOut(proc)));
+            }
             return;
         }
         let state = local.end_state(status, sync_ok, awaited);
@@ -232,6 +255,12 @@ impl Daemon {
         if let Some(local) = self.proc_mut(proc) {
             local.finalized = true;
         }
+    }
+
+    pub(super) fn on_heard_out(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(local) = self.proc_mut(proc).filter(|local| local.last_calls == LastCalls::Asked) else { return };
+        local.last_calls = LastCalls::Heard;
+        self.try_complete(proc, cx);
     }
 
     pub(super) fn on_abort(&mut self, proc: ProcId, code: i32, message: String, scope: AbortScope, cx: &mut Cx) {

@@ -79,6 +79,8 @@ pub struct Cluster {
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
     /// Effects of daemons and head about clients on other nodes.
     pub relayed: Vec<(DaemonRank, RelayEffect)>,
+    /// True when the test itself says that the library has read what processes sent before their ends.
+    pub is_library_slow: bool,
     /// Programs that cannot be started.
     pub missing: BTreeSet<String>,
     /// Ranks of any job that cannot be started, whatever their program.
@@ -240,6 +242,7 @@ impl Cluster {
             batches: Vec::new(),
             warned: Vec::new(),
             relayed: Vec::new(),
+            is_library_slow: false,
             missing: BTreeSet::new(),
             unlucky: BTreeSet::new(),
             proc_states: BTreeSet::new(),
@@ -616,6 +619,9 @@ impl Cluster {
                 if let Some(account) = account {
                     self.acknowledge(at, Input::Head(HeadInput::OutputWritten(account)));
                 }
+            }
+            Effect::Pmix(PmixEffect::HearOut(proc)) if !self.is_library_slow => {
+                self.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(proc))));
             }
             Effect::Pmix(effect) => self.pmix.push((at, effect)),
             Effect::Notice { text, .. } => self.notices.push(text),

@@ -125,6 +125,8 @@ struct Shared {
     /// The program that runs the library, and its process.
     runner: Runner,
     library: RefCell<Option<Library>>,
+    /// Processes that have ended, by the orders to read what they have sent.
+    ended: RefCell<BTreeMap<u64, ProcId>>,
     /// Finds the process that holds a connection.
     holders: Holders,
 }
@@ -165,6 +167,7 @@ impl PmixBridge {
             size_events: SizeEvents::of(size_events),
             runner,
             library: RefCell::default(),
+            ended: RefCell::default(),
             holders: holders.clone(),
             inbox: inbox.clone(),
         };
@@ -235,6 +238,7 @@ impl PmixBridge {
                 self.shared.deregister(job);
             }
             PmixEffect::Absent(proc) => self.shared.note_absent(proc),
+            PmixEffect::HearOut(proc) => self.shared.hear_out(proc),
             PmixEffect::Reply { token, result } => self.shared.calls.borrow_mut().reply(token, result),
             PmixEffect::SpawnReply { token, result } => {
                 let result = result.map(|job| job.nspace(&self.shared.dvm));
@@ -366,6 +370,18 @@ impl Shared {
         if let Some(library) = self.running() {
             library.deregister(nspace);
         }
+    }
+
+    fn hear_out(&self, proc: ProcId) {
+        match self.running() {
+            Some(library) => drop(self.ended.borrow_mut().insert(library.hear_out(), proc)),
+            None => self.heard_out(proc),
+        }
+    }
+
+    fn heard_out(&self, proc: ProcId) {
+        // The machine is gone only while this process is ending.
+        let _ = self.inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(proc))));
     }
 
     fn define_set(&self, set: &ProcessSet) {
@@ -626,12 +642,18 @@ impl Shared {
                         newcomer.into_iter().for_each(|proc| self.welcome(proc));
                     }
                 }
+                Event::HeardOut(number) => {
+                    let heard = self.ended.borrow_mut().remove(&number);
+                    heard.into_iter().for_each(|proc| self.heard_out(proc));
+                }
                 Event::Refused(nspace, cause) => {
                     let job = self.names.borrow().get(&nspace).map(|known| known.job);
                     job.into_iter().for_each(|job| self.end_job(job, &cause));
                 }
                 Event::Ended(cause) => {
                     *self.library.borrow_mut() = None;
+                    let ended = std::mem::take(&mut *self.ended.borrow_mut());
+                    ended.into_values().for_each(|proc| self.heard_out(proc));
                     if let Some(tools) = self.tools.get() {
                         tools.borrow_mut().forget_all();
                     }

@@ -104,6 +104,7 @@ impl Watch {
             Report::Alive(number) => {
                 state.ping.take_if(|(awaited, _)| *awaited == number);
             }
+            Report::HeardOut(number) => drop(self.events.send(Event::HeardOut(number))),
             Report::Upcall(upcall) => drop(self.events.send(Event::Upcall(upcall))),
         }
     }
