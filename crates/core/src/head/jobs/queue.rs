@@ -6,9 +6,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_map::Occupancy;
-use ferrite_types::{
-    CampaignId, Duration, JobId, JobSpec, NodeId, NodeRecord, RankSet, SessionId, Timestamp,
-};
+use ferrite_types::{CampaignId, Duration, JobId, JobSpec, NodeId, NodeRecord, RankSet, SessionId, Timestamp};
 
 use super::record::Job;
 use super::waiting_list::Standing;

@@ -243,9 +243,9 @@ impl WaitingList {
     /// The number of jobs of a session that come before this standing.
     pub(super) fn count_before(&self, session: SessionId, standing: Standing) -> usize {
         let files = self.lines.get(&session).map(|line| &line.files).into_iter().flatten();
-        let before = files.filter(|((class, _), _)| *class <= standing.class).map(|((class, _), file)| {
-            if *class < standing.class { file.jobs.len() } else { file.before(standing) }
-        });
+        let before = files
+            .filter(|((class, _), _)| *class <= standing.class)
+            .map(|((class, _), file)| if *class < standing.class { file.jobs.len() } else { file.before(standing) });
         before.inspect(|_| self.note_looks(1)).sum()
     }
 
