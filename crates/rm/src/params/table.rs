@@ -62,8 +62,8 @@ pub const KNOWN: &[Known] = &[
         "ferrite_backfill",
         Kind::Number(0, 1_000_000_000),
         Some("30"),
-        "seconds during which later jobs may begin in slots that the first job of the queue cannot use, from the first that does; \
-         then the first one has its turn before them; 0 = no job passes another",
+        "seconds for which later jobs may begin in slots that the first job of the queue cannot use, counted from the first of \
+         them; after that the first job has its turn before the others; 0 = no job passes another",
     ),
     known(
         "ferrite_debug_prep_ms",
