@@ -336,6 +336,20 @@ fn a_large_job_begins_in_the_end_among_small_ones_that_never_cease() {
     assert!(id > 8, "six begin in thirty seconds, and not {}", id - 3);
 }
 
+/// A job that comes before all others opens no gap for those behind a job that was passed long enough (spec L124).
+#[test]
+fn a_job_that_was_passed_is_not_passed_behind_one_of_a_higher_priority() {
+    let mut dvm = dvm_with(1, &[("ferrite_backfill", "10")]);
+    dvm.submit(1, patient(2, 0));
+    dvm.submit(2, of_client("a", 3, 0));
+    dvm.submit(3, of_client("b", 1, 0));
+    dvm.pass(Duration::from_secs(10));
+    dvm.submit(4, of_client("c", 4, 9));
+    dvm.submit(5, of_client("d", 1, 0));
+    dvm.submit(6, of_client("e", 1, 1));
+    assert_eq!([3, 4, 5, 6].map(|id| running(&dvm, id)), [1, 0, 0, 1], "the last one comes before the passed one");
+}
+
 /// Jobs of several sessions that share nodes pass each other for a limited time as well (spec L124).
 #[test]
 fn the_first_job_of_another_session_is_not_passed_for_ever() {

@@ -101,9 +101,10 @@ impl Head {
         self.jobs.queue.sessions().filter(competes)
     }
 
-    /// The queued jobs that come first in their sessions, and for which a job with this standing waits.
+    /// The queued jobs that come first in their sessions, or came first when others passed them, and for which a job
+    /// with this standing waits.
     fn firsts_before(&self, session: SessionId, standing: Standing) -> Vec<JobId> {
-        let firsts = self.competitors(session).filter_map(|other| self.jobs.queue.first(other));
+        let firsts = self.competitors(session).flat_map(|other| self.jobs.queue.firsts(other));
         firsts.filter(|(first, _)| *first < standing).map(|(_, id)| id).collect()
     }
 

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_types::{JobId, RankSet, SessionId, Timestamp};
@@ -45,6 +45,8 @@ struct Line {
     files: BTreeMap<(Class, Arc<str>), File>,
     /// The clients by their turns.
     turns: BTreeMap<(Class, Turn), Arc<str>>,
+    /// Jobs that were the first one when a later job began before them. Each is the first of its file; there are few.
+    passed: BTreeSet<JobId>,
 }
 
 #[derive(Debug)]
@@ -183,6 +185,7 @@ impl WaitingList {
         let file = line.files.get_mut(&key)?;
         let was_first = file.jobs.first_key_value().is_some_and(|(number, _)| *number == place.number);
         file.jobs.remove(&place.number);
+        line.passed.remove(&id);
         if file.jobs.is_empty() {
             line.turns.remove(&(place.class, file.turn));
             line.files.remove(&key);
@@ -222,6 +225,15 @@ impl WaitingList {
     /// The first job of a session.
     pub(super) fn first(&self, session: SessionId) -> Option<(Standing, JobId)> {
         self.lines.get(&session)?.first()
+    }
+
+    /// The first job of a session, and those that were it when others began before them.
+    pub(super) fn firsts(&self, session: SessionId) -> impl Iterator<Item = (Standing, JobId)> + '_ {
+        let line = self.lines.get(&session);
+        let first = line.and_then(Line::first);
+        let passed = line.map(|line| line.passed.iter()).into_iter().flatten();
+        let passed = passed.filter(move |id| first.is_none_or(|(_, first)| first != **id));
+        first.into_iter().chain(passed.filter_map(|id| Some((self.standing(*id)?, *id))))
     }
 
     /// The first jobs of a session in their order, this many at most.
@@ -270,8 +282,10 @@ impl WaitingList {
 
     /// Notes that a later job begins before this one.
     pub(super) fn note_passed(&mut self, id: JobId, now: Timestamp) {
-        if let Some(place) = self.places.get_mut(&id) {
-            place.passed_since.get_or_insert(now);
+        let Some(place) = self.places.get_mut(&id) else { return };
+        place.passed_since.get_or_insert(now);
+        if let Some(line) = self.lines.get_mut(&place.session) {
+            line.passed.insert(id);
         }
     }
 
