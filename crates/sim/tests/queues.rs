@@ -1,0 +1,24 @@
+//! More jobs than slots, played under all guarantees, and the planted faults about them.
+
+use ferrite_sim::{Keep, Mutation, Referee, Scenario, check, run};
+
+/// Jobs begin by priority, clients take turns, and nobody is passed for ever (spec L15, L122 to L124).
+#[test]
+fn two_hundred_seeds_about_queues_hold() {
+    for seed in 1_000..1_200 {
+        let scenario = Scenario::queues(seed);
+        let report = check(&scenario);
+        assert!(report.violation.is_none(), "{:?}\n{scenario:#?}", report.violation);
+    }
+}
+
+#[test]
+fn every_planted_fault_about_queues_is_seen() {
+    let seen = |mutation: Mutation, seed| {
+        let scenario = Scenario { mutation: Some(mutation), ..Scenario::queues(seed) };
+        run(&scenario, Keep::Nothing, Referee::strict(&scenario)).violation.is_some()
+    };
+    for mutation in Mutation::QUEUES {
+        assert!((1..=100).any(|seed| seen(mutation, seed)), "{mutation:?} is seen in none of a hundred scenarios");
+    }
+}
