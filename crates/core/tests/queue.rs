@@ -327,7 +327,7 @@ fn a_large_job_begins_in_the_end_among_small_ones_that_never_cease() {
     while running(&dvm, 2) == 0 {
         id += 1;
         assert!(id < 100, "it starves");
-        dvm.submit(id.into(), of_client("small", 1, 0));
+        dvm.submit(id, of_client("small", 1, 0));
         dvm.pass(Duration::from_secs(5));
         if let Some(oldest) = dvm.running.keys().next().filter(|_| id > 3) {
             dvm.exit_job(oldest.job.0);

@@ -21,7 +21,8 @@ impl Scenario {
         s.weather = *rng.pick(&[Weather::CALM, Weather { fastest: 5, slowest: 20_000, hiccups: 5 }]);
         s.backfill_s = *rng.pick(&[0, 1, 3, 3, 30]);
         let clients = rng.between(1, 5);
-        let priorities: &[i16] = *rng.pick(&[&[0][..], &[0, 0, 0, 5], &[-1_000, -1, 0, 0, 1, 1_000]]);
+        const PRIORITIES: [&[i16]; 3] = [&[0], &[0, 0, 0, 5], &[-1_000, -1, 0, 0, 1, 1_000]];
+        let priorities = *rng.pick(&PRIORITIES);
         // Jobs come at once, or one after the other.
         let span = *rng.pick(&[0, 2 * SECOND, 15 * SECOND]);
         for _ in 0..rng.between(4, 30) {
