@@ -281,6 +281,19 @@ fn a_newcomer_of_a_higher_priority_takes_what_is_free() {
     assert_eq!(dvm.code_of(5), 1, "it never fits, and is first");
 }
 
+/// Jobs that a change of size has held have their turns by priority (spec L122).
+#[test]
+fn jobs_that_were_held_during_a_grow_begin_by_priority() {
+    let mut dvm = elastic_dvm(1);
+    dvm.silent_nodes.insert("m0".to_owned());
+    grow(&mut dvm, 1, "m0");
+    for (id, priority) in (2..).zip([0, 3, 3, -1]) {
+        dvm.submit(id, of_client("a", 8, priority));
+    }
+    dvm.come(1);
+    assert_eq!(begun(&mut dvm), [2, 3, 1, 4]);
+}
+
 /// A client with one job does not wait for all jobs of another (spec L123).
 #[test]
 fn clients_of_one_priority_take_turns() {

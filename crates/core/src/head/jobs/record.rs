@@ -132,6 +132,11 @@ impl Job {
         self.session
     }
 
+    /// Its priority among jobs that wait.
+    pub(in crate::head) fn priority(&self) -> i16 {
+        self.priority
+    }
+
     /// The places of its processes; empty before it is mapped.
     pub(in crate::head) fn map(&self) -> &Arc<JobMap> {
         self.phase.map()
