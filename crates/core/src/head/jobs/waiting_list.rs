@@ -126,7 +126,7 @@ impl Line {
 }
 
 impl WaitingList {
-    /// Adds a job behind the others of its client.
+    /// Adds a job behind the others of its client that have its priority (spec L122).
     pub(super) fn push(&mut self, id: JobId, session: SessionId, priority: i16, client: &str) {
         self.last += 1;
         self.put(id, session, Class::Of(Reverse(priority)), client, self.last);
@@ -164,7 +164,8 @@ impl WaitingList {
         self.take(id);
     }
 
-    /// Takes a job out that begins. When it was the first of its client, the other clients have their turns next.
+    /// Takes a job out that begins. When it was the first of its client, the other clients have their turns next
+    /// (spec L123).
     pub(super) fn begin(&mut self, id: JobId) {
         let Some((place, was_first)) = self.take(id) else { return };
         let Some(line) = self.lines.get_mut(&place.session).filter(|_| was_first) else { return };
