@@ -104,7 +104,11 @@ impl Head {
     /// The queued jobs that come first in their sessions, or came first when others passed them, and for which a job
     /// with this standing waits.
     fn firsts_before(&self, session: SessionId, standing: Standing) -> Vec<JobId> {
-        let firsts = self.competitors(session).flat_map(|other| self.jobs.queue.firsts(other));
+        self.firsts_among(self.competitors(session), standing)
+    }
+
+    fn firsts_among(&self, sessions: impl Iterator<Item = SessionId>, standing: Standing) -> Vec<JobId> {
+        let firsts = sessions.flat_map(|session| self.jobs.queue.firsts(session));
         firsts.filter(|(first, _)| *first < standing).map(|(_, id)| id).collect()
     }
 
@@ -114,12 +118,16 @@ impl Head {
         first.is_some_and(|(standing, _)| self.firsts_before(session, standing).is_empty())
     }
 
-    /// True while a later job may begin before all of these: none has been passed for longer than the limit
-    /// (spec L124).
+    /// The time for which later jobs may pass the first one.
+    fn backfill_limit(&self) -> Duration {
+        Duration::from_secs(self.params.number("ferrite_backfill").unwrap_or(0).into())
+    }
+
+    /// True while a later job may begin before all of these: none has been passed for the whole time (spec L124).
     fn may_pass(&self, firsts: &[JobId], now: Timestamp) -> bool {
-        let limit = Duration::from_secs(self.params.number("ferrite_backfill").unwrap_or(0).into());
-        let is_free = |id: &JobId| self.jobs.queue.passed_since(*id).is_none_or(|since| now - since < limit);
-        limit > Duration::default() && firsts.iter().all(is_free)
+        let limit = self.backfill_limit();
+        let is_open = |id: &JobId| self.jobs.queue.passed_since(*id).is_none_or(|since| now - since < limit);
+        limit > Duration::default() && firsts.iter().all(is_open)
     }
 
     /// The slots of all nodes that nobody uses.
@@ -167,8 +175,8 @@ impl Head {
     }
 
     /// Serves the queue after slots have become free or a job has left it. A job that can never run after a loss of
-    /// nodes is refused and holds up no other (spec L15). The others are not looked at: only jobs that begin are, and
-    /// the first one of each session that stays (spec L128).
+    /// nodes is refused and holds up no other (spec L15). Of the others only those that begin are looked at, and a few
+    /// of each session that stay (spec L128).
     pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
         if self.dvm.is_ending() {
             return;
@@ -204,16 +212,19 @@ impl Head {
     /// Gives slots that the first jobs of these sessions cannot use to later ones, for a limited time (spec L124).
     fn backfill(&mut self, sessions: &[SessionId], cx: &mut Cx) {
         let mut free = if sessions.is_empty() { 0 } else { self.free_slots() };
-        if free == 0 || !self.may_pass(&[], cx.now) {
+        if free == 0 || self.backfill_limit() == Duration::default() {
             return;
         }
+        let competitors: BTreeMap<SessionId, Vec<SessionId>> =
+            sessions.iter().map(|session| (*session, self.competitors(*session).collect())).collect();
         let front = |session: &SessionId| self.jobs.queue.front(*session, MOST_CANDIDATES + 1);
         let candidates: BTreeMap<Standing, JobId> = sessions.iter().flat_map(front).collect();
         for id in candidates.into_values() {
             let Some(job) = self.jobs.get(id).filter(|job| asked_by(&job.spec) <= free) else { continue };
             // Jobs that have begun meanwhile have changed the order.
             let Some(standing) = self.jobs.queue.standing(id) else { continue };
-            let firsts = self.firsts_before(job.session, standing);
+            let competitors = competitors.get(&job.session).into_iter().flatten().copied();
+            let firsts = self.firsts_among(competitors, standing);
             if !firsts.is_empty() && self.may_pass(&firsts, cx.now) {
                 self.serve_queued(id, &firsts, cx);
                 free = self.free_slots();
