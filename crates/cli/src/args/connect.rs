@@ -185,8 +185,8 @@ pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageErro
 pub(crate) fn priority(text: &str) -> Result<i16, UsageError> {
     text.parse().ok().filter(|n| PRIORITIES.contains(n)).ok_or_else(|| {
         let (least, most) = (PRIORITIES.start(), PRIORITIES.end());
-        let next = format!("Give a whole number from {least} to {most}; jobs without the option have 0.");
-        UsageError::value("--priority", format!("{text:?} is no priority"), next)
+        let why = format!("{text:?} is no whole number from {least} to {most}");
+        UsageError::value("--priority", why, "Give such a number, or remove the option: it is 0 then.")
     })
 }
 
