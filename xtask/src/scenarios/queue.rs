@@ -25,6 +25,8 @@ struct Files {
 impl Files {
     fn new(c: &Context) -> Result<Files> {
         let (begun, go) = (c.file("begun", "")?, c.bed().shared().join("go"));
+        // The directory is that of all scenarios.
+        let _ = std::fs::remove_file(&go);
         Ok(Files { begun, go })
     }
 
@@ -32,7 +34,7 @@ impl Files {
     fn block(&self, c: &Context) -> Result<Running> {
         let script = format!("while [ ! -e {} ]; do sleep 0.05; done", self.go.display());
         let running = c.tool("prun", "-n 1 sh -c")?.words([script])?.start()?;
-        c.until("the job that blocks", LIMIT, || Ok(status(c, "procs_running")? == 1))?;
+        c.until("the job that blocks", LIMIT, || Ok(status(c, "processes_running")? == 1))?;
         Ok(running)
     }
 
