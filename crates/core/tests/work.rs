@@ -76,6 +76,23 @@ fn the_end_of_a_job_before_one_that_does_not_fit_costs_the_same_however_many_wai
     });
 }
 
+/// Each job is that of another client (spec L123, L128).
+#[test]
+fn the_end_of_a_job_costs_the_same_however_many_clients_wait() {
+    let [few, many] = [FEW, MANY].map(|waiting| {
+        let mut dvm = busy(0);
+        for id in OTHERS..=OTHERS + waiting {
+            let (launcher, np) = (format!("prun.n0.{id}"), if id == OTHERS { 4 } else { 1 });
+            dvm.submit(id, Submission { wait_for_slots: true, launcher, ..Submission::of(job("a.out", np)) });
+        }
+        looks(&mut dvm, |dvm| {
+            dvm.exit_job(2);
+            assert_eq!(dvm.running.len(), 4, "the first one does not fit, and another has the slot");
+        })
+    });
+    assert_eq!(few, many, "the work grows with the clients that wait");
+}
+
 /// A job that waits is taken out of the queue (spec L128).
 #[test]
 fn the_cancel_of_a_job_that_waits_costs_the_same_however_many_wait() {
