@@ -16,6 +16,8 @@ use std::ffi::OsString;
 pub use manual::manual;
 pub use options::{InfoOptions, definitions};
 
+use ferrite_rm::Params;
+
 use crate::args::UsageError;
 use crate::command::{self, REFUSED, as_text, print};
 use crate::frame;
@@ -63,7 +65,7 @@ fn show(options: &InfoOptions, around: &Surroundings) -> i32 {
 pub fn report(
     options: &InfoOptions,
     around: &Surroundings,
-    libpmix: impl FnOnce(&Surroundings, Option<&str>) -> String,
+    libpmix: impl FnOnce(&Surroundings, &Params) -> String,
 ) -> Result<String, (String, String)> {
     let of_usage = |error: UsageError| (error.to_string(), error.next_step());
     let given = options.parameters();
@@ -75,7 +77,7 @@ pub fn report(
     if options.types {
         return Ok(shown::types().join("\n") + "\n");
     }
-    let facts = Facts::of(around, || libpmix(around, params.text("ferrite_pmixd").ok().flatten()));
+    let facts = Facts::of(around, || libpmix(around, &params));
     let report = Report {
         facts: facts.blocks(options).map_err(of_usage)?,
         parameters: Shown::asked_for(options, &params).map_err(of_usage)?,

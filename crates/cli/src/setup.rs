@@ -10,6 +10,7 @@ mod parameters;
 mod places;
 
 use ferrite_client::{PreloadError, Preloads};
+use ferrite_driver::LIBPMIX_ENV;
 use ferrite_map::topology_file::{self, TopologyFileError};
 use ferrite_map::{CpuListError, restrict};
 use ferrite_rm::params::Origin;
@@ -25,7 +26,7 @@ use thiserror::Error;
 use crate::args::prte::{DaemonWords, PrteRun};
 use crate::args::{
     Picture, PlacementDefaults, PreloadAsk, ROOT_PERMISSION, Run, UsageError, announce_failures_to_ompi, counts,
-    forwardable_signals, installation_of_ompi, is_launch_identity, parse_signals,
+    forwardable_signals, installation_of_ompi, is_launch_identity, libpmix_of_ompi, parse_signals,
 };
 use crate::machine::{self, Surroundings};
 use files::read;
@@ -222,8 +223,10 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         params: std::mem::take(&mut run.daemon_params),
     };
     set_words(&daemons, &mut params)?;
+    choose_libpmix(&mut params, around);
     run.warnings.extend(checks::networks(&params)?);
     checks::base(&params)?;
+    checks::libpmix(&params)?;
     tell_origins(&mut params);
     apply_params(&mut run, &params, around)?;
     // Here the option comes from the parameter `rtos`: that of the line is set by now.
@@ -357,6 +360,7 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
     set_words(&run.daemons, &mut params)?;
     warnings.extend(checks::networks(&params)?);
     checks::base(&params)?;
+    checks::libpmix(&params)?;
     tell_origins(&mut params);
     PlacementDefaults::of(&params)?.check_for_dvm()?;
     let hostfile = run.place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
@@ -516,6 +520,14 @@ fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<
     let permission = ROOT_PERMISSION.iter().filter(|_| around.root);
     let permission = permission.map(|name| EnvOp::Set((*name).to_owned(), "1".to_owned()));
     here.chain(permission).chain(installation_of_ompi(&around.environment)).chain(given).collect()
+}
+
+/// Has the daemons load the libpmix of the Open MPI whose `mpirun` runs us, unless the user names another (spec L132).
+fn choose_libpmix(params: &mut Params, around: &Surroundings) {
+    let named = around.environment.get(LIBPMIX_ENV).is_some_and(|file| !file.is_empty());
+    if let Some(file) = libpmix_of_ompi(&around.environment).filter(|_| !named && !params.is_set("ferrite_libpmix")) {
+        params.set("ferrite_libpmix", &file.to_string_lossy());
+    }
 }
 
 /// Returns the `prted` of our own installation. Another build would be refused at its first message. The parameter

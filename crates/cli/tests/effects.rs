@@ -24,6 +24,11 @@ const TESTS: &[(&str, &str, &[&str])] = &[
     ("crates/cli/tests/parameters.rs", "daemons_are_told_where_parameters_come_from", &["ferrite_origins"]),
     (
         "crates/cli/tests/parameters.rs",
+        "daemons_load_the_libpmix_of_the_open_mpi_whose_mpirun_runs_us_unless_another_is_named",
+        &["ferrite_libpmix"],
+    ),
+    (
+        "crates/cli/tests/parameters.rs",
         "open_mpis_parameters_hold_under_its_personality_and_those_of_the_runtime_come_first",
         &["schizo_proxy"],
     ),

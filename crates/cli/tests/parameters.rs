@@ -280,3 +280,32 @@ fn parameters_have_the_effect_of_their_options() {
     assert!(of("prte_fwd_environment", "1", &["./a"]).spec.options.fwd_environment);
     assert_eq!(of("rtos", "max-restarts=2", &["./a"]).spec.options.max_restarts, 2);
 }
+
+/// The parameter of the file of libpmix, as the daemons get it.
+fn libpmix(prepared: &Prepared) -> Option<&str> {
+    prepared.params.iter().find(|(name, _)| name == "ferrite_libpmix").map(|(_, file)| &**file)
+}
+
+/// A library that is older than that of the processes fails them (spec L132).
+#[test]
+fn daemons_load_the_libpmix_of_the_open_mpi_whose_mpirun_runs_us_unless_another_is_named() {
+    let place = Place::new();
+    let libraries = place.dir.path().join("lib");
+    let own = libraries.join("openmpi/libpmix.so.2");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let lib = libraries.to_str().unwrap();
+    let place = place.with(&[("OMPI_TOOL_NAME", "mpirun"), ("OMPI_LIBDIR_LOC", lib)]);
+    assert_eq!(libpmix(&place.prepare(&["./a"]).unwrap()), None, "it has none");
+    std::fs::write(&own, "").unwrap();
+    assert_eq!(libpmix(&place.prepare(&["./a"]).unwrap()), own.to_str());
+    let named = place.prepare(&["--prtemca", "ferrite_libpmix", "/x.so", "./a"]).unwrap();
+    assert_eq!(libpmix(&named), Some("/x.so"));
+    let place = place.with(&[("FERRITE_LIBPMIX", "/y.so")]);
+    assert_eq!(libpmix(&place.prepare(&["./a"]).unwrap()), None, "the variable names another");
+}
+
+#[test]
+fn the_file_of_libpmix_is_named_by_its_full_path() {
+    let refused = Place::new().prepare(&["--prtemca", "ferrite_libpmix", "x.so", "./a"]).unwrap_err();
+    assert_eq!(refused, "parameter ferrite_libpmix (--prtemca ferrite_libpmix): x.so is no full path");
+}

@@ -44,6 +44,7 @@ use ferrite_core::Input;
 pub use batches::{BATCH_VARIABLE, RESTARTED_VARIABLE};
 pub use control::service::{Interpreter, Said, Service};
 pub use daemon::{DaemonRun, run_daemon};
+pub use ferrite_pmix::LIBPMIX_ENV;
 pub use files::write_report;
 pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
 pub use link::interfaces::addresses as interface_addresses;

@@ -22,7 +22,7 @@ mod library;
 mod session;
 
 pub use bindings::*;
-pub use library::{Library, OpenError, Version, search_path};
+pub use library::{LIBPMIX_ENV, Library, OpenError, Version, search_path};
 pub use session::*;
 
 /// The server module with room behind it. Releases after 4.2 append entries, and the library reads as

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::bindings::Functions;
 
+/// The variable that names the file of libpmix.
+pub const LIBPMIX_ENV: &str = "FERRITE_LIBPMIX";
 /// The name that 4.2 and all later releases have in common.
 const SONAME: &str = "libpmix.so.2";
 /// Directories in which other distributions, and builds from source, put a library that the loader's own configuration
@@ -96,7 +98,7 @@ impl Library {
     /// # Errors
     /// When there is none, or when it is a release with another interface.
     pub fn open() -> Result<Self, OpenError> {
-        Self::open_first(&search_path(std::env::var_os("FERRITE_LIBPMIX").as_deref()))
+        Self::open_first(&search_path(std::env::var_os(LIBPMIX_ENV).as_deref()))
     }
 
     /// Opens the first of `candidates` that the loader accepts.

@@ -39,7 +39,7 @@ pub fn installed() -> Result<(Version, std::path::PathBuf), OpenError> {
 
 pub use completer::Completer;
 pub use environment::{FrontDoor, PROCESS_ENV, compat_env};
-pub use ferrite_pmix_sys::{OpenError, Version};
+pub use ferrite_pmix_sys::{LIBPMIX_ENV, OpenError, Version};
 pub use gate::{Claim, FirstMessage, Greeting};
 pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc, Stop};
 pub use replies::Replies;

@@ -10,6 +10,7 @@ pub(crate) mod elastic;
 pub(crate) mod launch;
 mod machine;
 mod map;
+mod mpi4py;
 mod peer;
 mod plot;
 mod repair;
@@ -31,6 +32,7 @@ cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
+cargo xtask bench mpi4py [--mpi TEXT] [--ranks N,N...] [--write] [--no-build]
 cargo xtask bench plot [--check]
 cargo xtask bench repair [--runs N] [--write]
 cargo xtask bench slurm [--runs N] [--write] [--no-build]";
@@ -45,6 +47,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("dvm") => dvm::main(args),
         Some("elastic") => elastic::main(args),
         Some("map") => map::main(args),
+        Some("mpi4py") => mpi4py::main(args),
         Some("plot") => plot::main(args),
         Some("repair") => repair::main(args),
         Some("slurm") => slurm::main(args),

@@ -44,7 +44,9 @@ pub use error::{Place, UsageError};
 pub use grow::GrowAsk;
 pub use help::{help_topics, version};
 pub use include::include;
-pub(crate) use ompi::{announce_failures as announce_failures_to_ompi, installation as installation_of_ompi};
+pub(crate) use ompi::{
+    announce_failures as announce_failures_to_ompi, installation as installation_of_ompi, libpmix as libpmix_of_ompi,
+};
 pub(crate) use options::ConnectionOptions;
 pub use options::{Options, PrunOptions};
 pub use signals::all as forwardable_signals;

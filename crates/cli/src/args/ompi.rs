@@ -1,6 +1,8 @@
 //! Options of Open MPI's `mpirun` that are about its libraries: each becomes options of ours. The names and values of
 //! the libraries' parameters are those that the native runtime of Open MPI 5.0.11 sets.
 
+use std::path::{Path, PathBuf};
+
 use ferrite_types::{EnvOp, RuntimeOptions};
 
 use super::error::UsageError;
@@ -126,6 +128,15 @@ pub(crate) fn installation(environment: &super::Environment) -> Vec<EnvOp> {
     let set = |name: &str| of_mpirun(name).map(|value| EnvOp::Set(name.to_owned(), value));
     let libraries = of_mpirun("OMPI_LIBDIR_LOC").map(|dir| EnvOp::Prepend("LD_LIBRARY_PATH".to_owned(), ':', dir));
     [set("OPAL_PREFIX"), set("PMIX_PREFIX"), libraries].into_iter().flatten().collect()
+}
+
+/// Returns the libpmix that the Open MPI whose `mpirun` runs us has brought along (spec L132). That of the
+/// installation may be older: libpmix 4.2 cannot make the groups that Open MPI 5 asks for.
+pub(crate) fn libpmix(environment: &super::Environment) -> Option<PathBuf> {
+    let given = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+    given("OMPI_TOOL_NAME")?;
+    let libraries = Path::new(given("OMPI_LIBDIR_LOC")?);
+    ["openmpi/libpmix.so.2", "libpmix.so.2"].map(|file| libraries.join(file)).into_iter().find(|file| file.is_file())
 }
 
 /// Lets the library of a job that goes on after failures tell the program of them, where Open MPI's `mpirun` runs us:

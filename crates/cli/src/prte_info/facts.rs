@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ferrite_driver::LIBPMIX_ENV;
+use ferrite_rm::Params;
+
 use super::options::InfoOptions;
 use crate::args::{UsageError, help};
 use crate::machine::Surroundings;
@@ -130,11 +133,13 @@ pub(super) fn version(asked: &str) -> Result<String, UsageError> {
     text.map(|text| format!("{text}\n")).ok_or_else(refused)
 }
 
-/// The PMIx server program's word on the library that it finds; `program` = parameter `ferrite_pmixd`.
-pub(super) fn libpmix(around: &Surroundings, program: Option<&str>) -> String {
-    let program = program.map_or_else(|| around.exe.with_file_name("ferrite-pmixd"), Into::into);
-    let output = Command::new(&program).arg("--libpmix").stdin(Stdio::null()).output();
-    match output {
+/// The PMIx server program's word on the library that it finds, with the parameters about both.
+pub(super) fn libpmix(around: &Surroundings, params: &Params) -> String {
+    let text = |name| params.text(name).ok().flatten();
+    let program = text("ferrite_pmixd").map_or_else(|| around.exe.with_file_name("ferrite-pmixd"), Into::into);
+    let mut command = Command::new(&program);
+    command.arg("--libpmix").stdin(Stdio::null()).envs(text("ferrite_libpmix").map(|file| (LIBPMIX_ENV, file)));
+    match command.output() {
         Ok(output) => {
             let said = if output.status.success() { output.stdout } else { output.stderr };
             String::from_utf8_lossy(&said).trim().to_owned()

@@ -47,3 +47,14 @@ pub(super) fn base(params: &Params) -> Result<(), SetupError> {
                 prte_local_tmpdir_base (this host) and prte_remote_tmpdir_base (the others).";
     Err(SetupError::Directory { label: params.label(name), cause: format!("{dir}: {cause}"), next: next.to_owned() })
 }
+
+/// Checks the name of the file of libpmix, which each daemon looks for on its own node.
+///
+/// # Errors
+/// It is no full path.
+pub(super) fn libpmix(params: &Params) -> Result<(), SetupError> {
+    const NAME: &str = "ferrite_libpmix";
+    let Some(file) = params.text(NAME)?.filter(|file| !file.starts_with('/')) else { return Ok(()) };
+    let next = "Give the whole path of the file: it is looked for on every node.".to_owned();
+    Err(SetupError::Directory { label: params.label(NAME), cause: format!("{file} is no full path"), next })
+}

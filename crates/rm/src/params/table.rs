@@ -92,6 +92,12 @@ pub const KNOWN: &[Known] = &[
         "seconds that a daemon has to report after its launcher was started; 0 = the default",
     ),
     known(
+        "ferrite_libpmix",
+        Kind::Text,
+        None,
+        "the file of libpmix that every daemon loads; otherwise that of the mpirun of Open MPI that runs prterun, or the one that is installed",
+    ),
+    known(
         "ferrite_log",
         Kind::Text,
         None,

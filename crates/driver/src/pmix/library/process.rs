@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ferrite_pmix::PROCESS_ENV;
 use ferrite_pmix::protocol::BUILD;
+use ferrite_pmix::{LIBPMIX_ENV, PROCESS_ENV};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::unix::AsyncFd;
@@ -34,16 +34,18 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// Reads the parameters `ferrite_pmixd` (default: the program beside this one), `ferrite_pmix_patience_ms`, and
-    /// those about the places of installations.
+    /// Reads the parameters `ferrite_pmixd` (default: the program beside this one), `ferrite_libpmix` (spec L132),
+    /// `ferrite_pmix_patience_ms`, and those about the places of installations.
     pub(crate) fn of(parameters: &[(String, String)]) -> Runner {
         let beside =
             || std::env::current_exe().map(|own| own.with_file_name(PROGRAM)).unwrap_or_else(|_| PROGRAM.into());
+        let mut env = install::variables(&install::env(parameters), |name| std::env::var(name).ok());
+        env.extend(params::value(parameters, "ferrite_libpmix").map(|file| (LIBPMIX_ENV.to_owned(), file.to_owned())));
         let patience_ms = params::number(parameters, "ferrite_pmix_patience_ms").unwrap_or(PATIENCE_MS);
         Runner {
             program: params::value(parameters, "ferrite_pmixd").map_or_else(beside, PathBuf::from),
             patience: Duration::from_millis(patience_ms),
-            env: install::variables(&install::env(parameters), |name| std::env::var(name).ok()),
+            env,
         }
     }
 }
