@@ -361,6 +361,10 @@ fn a_job_that_was_passed_is_not_passed_behind_one_of_a_higher_priority() {
     dvm.submit(5, of_client("d", 1, 0));
     dvm.submit(6, of_client("e", 1, 1));
     assert_eq!([3, 4, 5, 6].map(|id| running(&dvm, id)), [1, 0, 0, 1], "the last one comes before the passed one");
+    dvm.exit_job(3);
+    assert_eq!(running(&dvm, 5), 0, "the slot is kept");
+    dvm.ask(20, Request::Kill(JobId(2)));
+    assert_eq!(running(&dvm, 5), 1, "it was kept for a job that is gone");
 }
 
 /// Jobs of several sessions that share nodes pass each other for a limited time as well (spec L124).

@@ -69,7 +69,7 @@ pub(super) struct WaitingList {
     /// The numbers that were given at both ends.
     first: i64,
     last: i64,
-    /// True when the first job of a session has left, so that others may have their turn.
+    /// True when a job has left for which others have waited: the first one of a session, or one that was it.
     vacated: bool,
     /// The number of jobs that walks have met, for tests.
     pub(super) looks: Cell<u64>,
@@ -181,12 +181,11 @@ impl WaitingList {
     fn take(&mut self, id: JobId) -> Option<(Place, bool)> {
         let place = self.places.remove(&id)?;
         let line = self.lines.get_mut(&place.session)?;
-        self.vacated |= line.first().is_some_and(|(_, first)| first == id);
+        self.vacated |= line.passed.remove(&id) || line.first().is_some_and(|(_, first)| first == id);
         let key = (place.class, Arc::clone(&place.client));
         let file = line.files.get_mut(&key)?;
         let was_first = file.jobs.first_key_value().is_some_and(|(number, _)| *number == place.number);
         file.jobs.remove(&place.number);
-        line.passed.remove(&id);
         if file.jobs.is_empty() {
             line.turns.remove(&(place.class, file.turn));
             line.files.remove(&key);
@@ -213,7 +212,7 @@ impl WaitingList {
         self.places.get(&id).map(|place| place.session)
     }
 
-    /// True when the first job of a session has left since the last call.
+    /// True when a job has left since the last call for which others have waited.
     pub(super) fn take_vacated(&mut self) -> bool {
         std::mem::take(&mut self.vacated)
     }
