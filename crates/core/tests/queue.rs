@@ -330,6 +330,18 @@ fn later_jobs_pass_the_first_one_for_a_limited_time() {
     assert_eq!([2, 3, 6, 7].map(|id| running(&dvm, id)), [2, 0, 1, 1]);
 }
 
+/// All slots that the first job cannot use are given to others (spec L124).
+#[test]
+fn many_small_jobs_pass_a_large_one_at_once() {
+    let mut dvm = dvm_with(10, &[]);
+    dvm.submit(1, patient(2, 0));
+    dvm.submit(2, patient(38, 0));
+    dvm.submit(3, of_client("large", 40, 0));
+    (4..34).for_each(|id| dvm.submit(id, of_client("small", 1, 0)));
+    dvm.exit_job(2);
+    assert_eq!((4..34).map(|id| running(&dvm, id)).sum::<usize>(), 30);
+}
+
 /// A job that is passed for the whole time is not passed by any other (spec L124).
 #[test]
 fn a_large_job_begins_in_the_end_among_small_ones_that_never_cease() {

@@ -14,7 +14,8 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Hold;
 
-/// The most jobs of a session that one walk considers for slots that the first one cannot use (spec L124, L128).
+/// The most jobs of a session that are considered for slots that the first one cannot use, before one of them begins
+/// (spec L124, L128).
 const MOST_CANDIDATES: usize = 16;
 
 /// The slots that the jobs of a session may use, and how many of them are in use.
@@ -211,14 +212,21 @@ impl Head {
 
     /// Gives slots that the first jobs of these sessions cannot use to later ones, for a limited time (spec L124).
     fn backfill(&mut self, sessions: &[SessionId], cx: &mut Cx) {
-        let mut free = if sessions.is_empty() { 0 } else { self.free_slots() };
-        if free == 0 || self.backfill_limit() == Duration::default() {
+        if sessions.is_empty() || self.free_slots() == 0 || self.backfill_limit() == Duration::default() {
             return;
         }
         let competitors: BTreeMap<SessionId, Vec<SessionId>> =
             sessions.iter().map(|session| (*session, self.competitors(*session).collect())).collect();
+        // Jobs that begin make room for others among the candidates.
+        while self.try_candidates(&competitors, cx) {}
+    }
+
+    /// Tries the first jobs of each of these sessions, which has these competitors. True when one of them has begun.
+    fn try_candidates(&mut self, competitors: &BTreeMap<SessionId, Vec<SessionId>>, cx: &mut Cx) -> bool {
         let front = |session: &SessionId| self.jobs.queue.front(*session, MOST_CANDIDATES + 1);
-        let candidates: BTreeMap<Standing, JobId> = sessions.iter().flat_map(front).collect();
+        let candidates: BTreeMap<Standing, JobId> = competitors.keys().flat_map(front).collect();
+        let waiting = self.jobs.queue.len();
+        let mut free = self.free_slots();
         for id in candidates.into_values() {
             let Some(job) = self.jobs.get(id).filter(|job| asked_by(&job.spec) <= free) else { continue };
             // Jobs that have begun meanwhile have changed the order.
@@ -230,6 +238,7 @@ impl Head {
                 free = self.free_slots();
             }
         }
+        self.jobs.queue.len() < waiting
     }
 
     /// Places a job of the queue whose turn it is, or that may begin before these others.
