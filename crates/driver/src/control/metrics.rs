@@ -155,3 +155,74 @@ fn histogram(out: &mut String, launch: &Histogram) {
     let _ = writeln!(out, "{NAME}_bucket{{le=\"+Inf\"}} {so_far}");
     let _ = writeln!(out, "{NAME}_sum {}\n{NAME}_count {so_far}", seconds(launch.sum_us));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ferrite_wire::control::{DvmStatus, Histogram, Metrics};
+
+    fn metrics() -> Metrics {
+        let status = DvmStatus {
+            dvm: "dvm".to_owned(),
+            version: "0".to_owned(),
+            now_us: 0,
+            state: None,
+            waiting_for: String::new(),
+            nodes: 4,
+            daemons: 3,
+            slots: 12,
+            slots_in_use: 2,
+            jobs_running: 1,
+            jobs_queued: 0,
+            jobs_held: 0,
+            campaigns: Vec::new(),
+            jobs_ended: 9,
+            jobs_failed: 1,
+            procs_running: 2,
+        };
+        Metrics {
+            status,
+            jobs_submitted: 10,
+            jobs_started: 10,
+            procs_started: 20,
+            launch: Histogram { buckets: vec![(1_000, 4), (10_000, 5)], above: 1, sum_us: 34_000 },
+            output_bytes: 0,
+            stdin_bytes: 0,
+            xcasts: 3,
+            daemons_lost: 0,
+            repairs: 0,
+            grows: 0,
+            grows_failed: 0,
+            shrinks: 0,
+            rejoins: 0,
+            late_messages: vec![("Exited".to_owned(), 2)],
+        }
+    }
+
+    fn names(text: &str) -> BTreeSet<&str> {
+        let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+        let words = text.split(|c| !is_part(c)).filter(|word| word.starts_with("ferrite_"));
+        words.map(|word| word.trim_end_matches("_bucket").trim_end_matches("_sum").trim_end_matches("_count")).collect()
+    }
+
+    #[test]
+    fn a_histogram_counts_all_values_up_to_each_limit() {
+        let text = super::text(&metrics());
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("ferrite_launch_seconds")).collect();
+        let expected = [
+            "ferrite_launch_seconds_bucket{le=\"0.001\"} 4",
+            "ferrite_launch_seconds_bucket{le=\"0.01\"} 9",
+            "ferrite_launch_seconds_bucket{le=\"+Inf\"} 10",
+            "ferrite_launch_seconds_sum 0.034",
+            "ferrite_launch_seconds_count 10",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn the_dashboard_for_grafana_shows_all_metrics_and_no_others() {
+        let dashboard = include_str!("../../../../docs/grafana.json");
+        assert_eq!(names(dashboard), names(&super::text(&metrics())));
+    }
+}
