@@ -5,7 +5,7 @@ use ferrite_sim::{Keep, Mutation, Referee, Scenario, check, run};
 /// Jobs begin by priority, clients take turns, and nobody is passed for ever (spec L15, L122 to L124).
 #[test]
 fn a_hundred_seeds_about_queues_hold() {
-    // In the first two a job is gone for which slots were kept, and another was before it; in the third many begin at once.
+    // In two of them a job is gone for which slots were kept behind another; in the third many begin at once.
     for seed in [284, 14_235, 3_562].into_iter().chain(1_000..1_100) {
         let scenario = Scenario::queues(seed);
         let report = check(&scenario);
