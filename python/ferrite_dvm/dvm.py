@@ -110,20 +110,22 @@ class Dvm:
         options: Sequence[str] = (),
         stdin: Optional[str] = None,
         time_limit: Optional[int] = None,
+        priority: Optional[int] = None,
         name: Optional[str] = None,
         detach: bool = False,
         keep_output: bool = True,
     ) -> Task:
         """Submits a task: a line for the shell, or a program and its arguments, in `np` processes.
 
-        `options` are further options of prun. A detached task outlives this connection; `wait(names=[...])` finds it.
+        `options` are further options of prun. Tasks wait for slots: those of a higher `priority` (-1000 to 1000) come
+        first, and programs take turns. A detached task outlives this connection; `wait(names=[...])` finds it.
         Its future is done when the DVM has taken it, and has no result. With `keep_output=False` only `output()` has
         what it writes.
         """
         label = name or f"{os.getpid()}.{next(_names)}"
         described: Line = {"task": label}
         described.update({"cmd": command} if isinstance(command, str) else {"argv": [str(word) for word in command]})
-        given: Dict[str, Any] = {"np": np, "host": host, "stdin": stdin, "timeout": time_limit}
+        given: Dict[str, Any] = {"np": np, "host": host, "stdin": stdin, "timeout": time_limit, "priority": priority}
         given["cwd"] = os.getcwd() if cwd is None else cwd
         described.update({key: value for key, value in given.items() if value is not None})
         if env:

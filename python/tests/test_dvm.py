@@ -68,6 +68,13 @@ class Tasks(WithDvm):
         with self.assertRaises(NoDvm):
             find_socket("no-such-dvm")
 
+    def test_a_task_has_a_priority(self):
+        task = self.dvm.submit(["sleep", "1000"], priority=-7)
+        self.assertEqual(self.dvm.job(task.wait_submitted(PATIENCE))["priority"], -7)
+        task.cancel()
+        with self.assertRaisesRegex(RequestRefused, "from -1000 to 1000"):
+            self.dvm.submit(["true"], priority=1001).result(PATIENCE)
+
     def test_a_cancelled_task_is_ended(self):
         task = self.dvm.submit(["sleep", "1000"])
         job = task.wait_submitted(PATIENCE)

@@ -132,6 +132,7 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
         env: forwarded_env,
         detach: run.detach,
         wait_for_slots: run.wait_for_slots,
+        priority: run.priority.unwrap_or(0),
         grow,
         session: run.session,
         personality: run.personality,

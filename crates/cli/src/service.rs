@@ -8,7 +8,7 @@ mod names;
 mod requests;
 mod talk;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     params: Params,
     parser: RefCell<LineParser>,
     pub(crate) names: RefCell<Names>,
+    /// The number of clients so far.
+    clients: Cell<u64>,
 }
 
 impl fmt::Debug for Shared {
@@ -65,7 +67,9 @@ impl JsonService {
         // The head adds its own forwarded environment to every job.
         let around = Surroundings { environment: Environment::new(), ..around.clone() };
         let parser = RefCell::new(LineParser::new(Environment::new()));
-        JsonService { shared: Rc::new(Shared { around, params: own, parser, names: RefCell::default() }) }
+        JsonService {
+            shared: Rc::new(Shared { around, params: own, parser, names: RefCell::default(), clients: Cell::new(0) }),
+        }
     }
 
     /// Makes the service of a DVM that has no parameters, for tests and fuzzing.
@@ -89,12 +93,18 @@ impl Service for JsonService {
 }
 
 impl Shared {
-    /// Makes the submission of a task.
+    /// A number for a new client.
+    pub(crate) fn number_client(&self) -> u64 {
+        self.clients.set(self.clients.get() + 1);
+        self.clients.get()
+    }
+
+    /// Makes the submission of a task of this client. Clients take turns (spec L123), so each has a name of its own.
     ///
     /// # Errors
     /// Why it is none.
-    pub(crate) fn submission(&self, task: Task) -> Result<Submission, String> {
-        let Task { task, argv, cmd, np, host, env, cwd, timeout, options, stdin, detach } = task;
+    pub(crate) fn submission(&self, task: Task, client: u64) -> Result<Submission, String> {
+        let Task { task, argv, cmd, np, host, env, cwd, timeout, priority, options, stdin, detach } = task;
         if detach && stdin.is_some() {
             return Err("a task that outlives its connection reads no stdin: remove detach or stdin".to_owned());
         }
@@ -102,7 +112,7 @@ impl Shared {
         if task.len() > LONGEST_NAME {
             return Err(format!("task: a name has at most {LONGEST_NAME} bytes; give a shorter one"));
         }
-        let fields = Fields { argv, cmd, np, host, env, cwd, timeout, options };
+        let fields = Fields { argv, cmd, np, host, env, cwd, timeout, priority, options };
         let run = self.parser.borrow_mut().run_of(fields).map_err(|error| error.to_string())?;
         if let Some(option) = option_with_file(&run) {
             return Err(format!("{option}: the service reads no files; give the hosts themselves with --host"));
@@ -111,7 +121,7 @@ impl Shared {
         let mut submission = prepare_listed(run, &self.params, &self.around).map_err(told)?;
         submission.detach = detach;
         submission.task = task;
-        submission.launcher = machine::launcher("service");
+        submission.launcher = format!("{}.{client}", machine::launcher("service"));
         if stdin.is_some() {
             submission.spec.stdin = StdinTarget::Rank(Rank(0));
         }

@@ -337,8 +337,8 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
     run.spec.stdin = StdinTarget::None;
     let env = forwarded(around, run.spec.options.fwd_environment, run.job_env);
     let (session, personality, launcher) = (run.session, run.personality, machine::launcher("prun"));
-    let wait_for_slots = true;
-    Ok(Submission { env, wait_for_slots, grow, session, personality, launcher, ..Submission::of(run.spec) })
+    let (wait_for_slots, priority) = (true, run.priority.unwrap_or(0));
+    Ok(Submission { env, wait_for_slots, priority, grow, session, personality, launcher, ..Submission::of(run.spec) })
 }
 
 /// Returns the base directory in which a command without a job looks for DVMs.

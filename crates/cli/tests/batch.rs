@@ -105,6 +105,25 @@ fn jobs_of_a_list_wait_for_slots_and_read_nothing_and_results_are_lines() {
     dvm.join().unwrap();
 }
 
+/// A line has a priority of its own, or that of the list (spec L122).
+#[test]
+fn lines_have_priorities_and_the_client_is_the_same_for_all() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        client.tell_status();
+        let all: Vec<_> = (0..3).map(|_| client.submission()).collect();
+        (1..).zip(&all).for_each(|(job, (id, _))| client.over(*id, job, 0));
+        all.into_iter().map(|(_, submission)| (submission.priority, submission.launcher)).collect::<Vec<_>>()
+    });
+    let lines = "./a\n--priority 1000 ./a\n{\"argv\": [\"a\"], \"priority\": -3}\n";
+    std::fs::write(fake.path().join("jobs"), lines).unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--priority", "5"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let heard = dvm.join().unwrap();
+    assert_eq!(heard.iter().map(|(priority, _)| *priority).collect::<Vec<_>>(), [5, 1_000, -3]);
+    assert!(!heard[0].1.is_empty() && heard.iter().all(|(_, client)| *client == heard[0].1), "{heard:?}");
+}
+
 #[test]
 fn with_a_file_for_results_output_goes_where_it_belongs() {
     let mut fake = Fake::new();

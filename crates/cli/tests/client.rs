@@ -201,6 +201,21 @@ fn a_detached_job_leaves_its_namespace_behind() {
     assert!(submission.detach && submission.wait_for_slots);
 }
 
+/// A higher priority comes first among jobs that wait (spec L122).
+#[test]
+fn a_job_with_a_priority_waits_for_slots() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        let (id, submission) = client.submission();
+        client.over(id, 1, 0);
+        submission
+    });
+    let output = fake.command(PRUN, &["--priority", "-40", "./a"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let submission = dvm.join().unwrap();
+    assert_eq!((submission.wait_for_slots, submission.priority), (true, -40));
+}
+
 #[test]
 fn a_refusal_of_the_dvm_is_told_and_fails() {
     let mut fake = Fake::new();

@@ -139,6 +139,7 @@ const TESTS: &[(&str, &str, &[&str])] = &[
         "a_job_that_is_in_memory_no_more_is_found_in_the_files",
         &["ferrite_history_jobs"],
     ),
+    ("crates/core/tests/queue.rs", "later_jobs_pass_the_first_one_for_a_limited_time", &["ferrite_backfill"]),
     ("crates/core/tests/reasons.rs", "a_job_that_has_its_place_does_not_wait_for_it", &["ferrite_debug_prep_ms"]),
     (
         "crates/core/tests/sessions.rs",

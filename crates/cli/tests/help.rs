@@ -94,7 +94,9 @@ fn told(tool: Tool, line: &str) -> String {
     let parsed = match tool {
         Tool::Prterun | Tool::Prun => parse_for(tool, &args, &Environment::new()).map(|parsed| match parsed {
             Parsed::Print(text) => text,
-            Parsed::Run(run) => format!("{:#?}\n", (run.connect, run.detach, run.wait_for_slots, run.batch)),
+            Parsed::Run(run) => {
+                format!("{:#?}\n", (run.connect, run.detach, run.wait_for_slots, run.priority, run.batch))
+            }
         }),
         Tool::Prte => prte::parse(&args, &Environment::new()).map(|parsed| match parsed {
             PrteParsed::Print(text) => text,
@@ -126,7 +128,8 @@ fn lines_of_prun() {
             "./a",
             "--pid file:p --wait-to-connect 5 --num-connect-retries 3 --detach ./a",
             "--dvm system-first --wait-for-slots ./a",
-            "--batch jobs --keep-going --retries 2 --max-running 8 --results r",
+            "--priority -5 ./a",
+            "--batch jobs --keep-going --retries 2 --max-running 8 --results r --priority 7",
             "",
             "--launch-agent x ./a",
             "--daemonize ./a",
@@ -136,6 +139,9 @@ fn lines_of_prun() {
             "--dvm-uri nonsense ./a",
             "--wait-to-connect soon ./a",
             "--retries 2 ./a",
+            "--priority 1001 ./a",
+            "--priority high ./a",
+            "--priority 1 ./a : --priority 2 ./b",
             "--batch jobs -n 2",
             "--batch jobs ./a",
             "--batch jobs --detach",

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::{Cluster, dvm_with, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, RequestId, Timer};
 use ferrite_types::*;
 use ferrite_wire::Stream;
@@ -123,10 +123,10 @@ fn a_job_without_slots_is_refused_with_the_arithmetic_unless_it_waits() {
     assert_eq!((dvm.code_of(3), dvm.code_of(4)), (0, 0));
 }
 
-/// Jobs that wait for slots are served in their order (spec L15).
+/// Jobs that wait for slots are served in their order (spec L15), and none passes another without backfill (spec L124).
 #[test]
 fn the_queue_keeps_its_order_and_one_that_can_never_run_is_refused_at_once() {
-    let mut dvm = Cluster::persistent(1);
+    let mut dvm = dvm_with(1, &[("ferrite_backfill", "0")]);
     dvm.submit(1, Submission::of(job("a", 3)));
     dvm.submit(2, patient(job("wide", 4)));
     dvm.submit(3, patient(job("narrow", 1)));
@@ -144,7 +144,7 @@ fn the_queue_keeps_its_order_and_one_that_can_never_run_is_refused_at_once() {
 
 #[test]
 fn a_queued_job_that_is_cancelled_lets_those_behind_it_go_on() {
-    let mut dvm = Cluster::persistent(1);
+    let mut dvm = dvm_with(1, &[("ferrite_backfill", "0")]);
     dvm.submit(1, Submission::of(job("a", 3)));
     dvm.submit(2, patient(job("wide", 4)));
     dvm.submit(3, patient(job("narrow", 1)));

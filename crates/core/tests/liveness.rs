@@ -15,7 +15,7 @@ fn patient(np: u32, session: SessionChoice) -> Submission {
 
 #[test]
 fn a_job_behind_one_whose_session_pauses_has_its_turn_at_once() {
-    let mut dvm = Cluster::build(2, &[("prte_elastic_mode", "1")], true);
+    let mut dvm = Cluster::build(2, &[("prte_elastic_mode", "1"), ("ferrite_backfill", "0")], true);
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
     let host = AddedHost { host: HostEntry::named("m0"), slots: SlotChange::Set(2) };
@@ -34,7 +34,7 @@ fn a_job_behind_one_whose_session_pauses_has_its_turn_at_once() {
 /// Nodes that are reserved are no longer among those for which two jobs wait.
 #[test]
 fn a_job_behind_one_whose_nodes_are_reserved_for_another_has_its_turn_at_once() {
-    let mut dvm = Cluster::build(2, &[("prte_elastic_mode", "1")], true);
+    let mut dvm = Cluster::build(2, &[("prte_elastic_mode", "1"), ("ferrite_backfill", "0")], true);
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
     let grow = |reserve: bool| {

@@ -116,7 +116,10 @@ fn patient(spec: JobSpec) -> Submission {
 
 #[test]
 fn a_job_that_waits_and_does_not_fit_after_a_loss_is_refused_and_holds_nobody_up() {
-    let mut dvm = ten();
+    let params = [TREE, &[("ferrite_backfill", "0")]].concat();
+    let mut dvm = Cluster::build(10, &params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
     dvm.submit(1, Submission::of(on_nodes("a.out", &["n0"])));
     dvm.submit(2, patient(job("all", 40)));
     dvm.submit(3, patient(job("less", 36)));

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Cluster, elastic_dvm, job};
+use common::{Cluster, dvm_with, job};
 use ferrite_core::{HeadInput, Input, RequestId};
-use ferrite_types::{DaemonRank, JobId};
+use ferrite_types::{DaemonRank, Duration, JobId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
 
@@ -17,7 +17,12 @@ const OTHERS: u64 = 100_000;
 /// A DVM of one node with a job on each of its four slots, and this many that wait. The first job is over: at the first
 /// end the head looks once whether all that wait can ever run.
 fn busy(waiting: u64) -> Cluster {
-    let mut dvm = elastic_dvm(1);
+    busy_with(waiting, &[])
+}
+
+fn busy_with(waiting: u64, params: &[(&str, &str)]) -> Cluster {
+    let elastic = [("prte_elastic_mode", "1")];
+    let mut dvm = dvm_with(1, &[&elastic, params].concat());
     for id in 1..=5 + waiting {
         dvm.submit(id, Submission { wait_for_slots: true, ..Submission::of(job("a.out", 1)) });
     }
@@ -58,6 +63,36 @@ fn the_end_of_a_job_costs_the_same_however_many_wait() {
     });
 }
 
+/// When the next one does not fit, a limited number of others is considered (spec L124, L128).
+#[test]
+fn the_end_of_a_job_before_one_that_does_not_fit_costs_the_same_however_many_wait() {
+    does_not_grow(|dvm| {
+        dvm.submit(OTHERS, Submission { wait_for_slots: true, priority: 1, ..Submission::of(job("wide", 4)) });
+        dvm.exit_job(2);
+        assert!(dvm.running.keys().any(|proc| proc.job == JobId(6)), "another passes it");
+        dvm.pass(Duration::from_secs(30));
+        dvm.exit_job(3);
+        assert_eq!(dvm.running.len(), 3, "and no other later");
+    });
+}
+
+/// Each job is that of another client (spec L123, L128).
+#[test]
+fn the_end_of_a_job_costs_the_same_however_many_clients_wait() {
+    let [few, many] = [FEW, MANY].map(|waiting| {
+        let mut dvm = busy(0);
+        for id in OTHERS..=OTHERS + waiting {
+            let (launcher, np) = (format!("prun.n0.{id}"), if id == OTHERS { 4 } else { 1 });
+            dvm.submit(id, Submission { wait_for_slots: true, launcher, ..Submission::of(job("a.out", np)) });
+        }
+        looks(&mut dvm, |dvm| {
+            dvm.exit_job(2);
+            assert_eq!(dvm.running.len(), 4, "the first one does not fit, and another has the slot");
+        })
+    });
+    assert_eq!(few, many, "the work grows with the clients that wait");
+}
+
 /// A job that waits is taken out of the queue (spec L128).
 #[test]
 fn the_cancel_of_a_job_that_waits_costs_the_same_however_many_wait() {
@@ -73,7 +108,7 @@ fn the_cancel_of_a_job_that_waits_costs_the_same_however_many_wait() {
 /// A job that left before it had slots may have held up others (spec L15).
 #[test]
 fn the_cancel_of_a_large_job_lets_smaller_ones_behind_it_begin() {
-    let mut dvm = busy(0);
+    let mut dvm = busy_with(0, &[("ferrite_backfill", "0")]);
     dvm.exit_job(2);
     for (id, np) in [(10, 2), (11, 2), (12, 1)] {
         dvm.submit(id, Submission { wait_for_slots: true, ..Submission::of(job("a.out", np)) });

@@ -158,6 +158,7 @@ mod tests {
             parent: None,
             name: "a".to_owned(),
             task: format!("task {id}"),
+            priority: 0,
             command: "a b".to_owned(),
             wdir: None,
             procs: 1,

@@ -259,7 +259,7 @@ fn draw_absentee(seed: u64, spec: &mut JobSpec, expect: Expect) -> Expect {
 pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
     let mut later = |chance| rng.permille(chance).then(|| at + rng.between(0, 1_000_000));
     let (cancels, leaves) = (later(80), later(80));
-    Client { patient, detached: rng.permille(80), cancels, leaves }
+    Client { patient, detached: rng.permille(80), cancels, leaves, ..Client::default() }
 }
 
 /// Draws the program of `np` processes. Only few processes write much output: one writer fills a window, and the output

@@ -38,6 +38,7 @@ mod orders;
 mod pmix;
 pub mod process;
 mod queue;
+mod queues;
 mod replay;
 mod resize;
 mod rng;

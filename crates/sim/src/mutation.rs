@@ -284,6 +284,14 @@ pub enum Mutation {
     LongPromise,
     /// The head does not hear that processes were told, so that their time begins twenty seconds later.
     UnheardNotice,
+    /// All waiting jobs have one priority.
+    SamePriority,
+    /// All waiting jobs are of one client.
+    OneClient,
+    /// Jobs pass the first one of the queue for too long.
+    LongBackfill,
+    /// No job passes the first one of the queue.
+    NoBackfill,
 }
 
 impl Mutation {
@@ -436,6 +444,10 @@ impl Mutation {
     /// Faults about the time of processes whose nodes are to leave (`resizes`).
     pub const GRACES: [Mutation; 3] = [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice];
 
+    /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
+    pub const QUEUES: [Mutation; 4] =
+        [Mutation::SamePriority, Mutation::OneClient, Mutation::LongBackfill, Mutation::NoBackfill];
+
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
@@ -551,7 +563,7 @@ impl Mutation {
             }
             // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::QUEUES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

@@ -50,11 +50,18 @@ pub struct Scenario {
     pub stdin_bytes: usize,
     /// Changes of the DVM's size, and how it deals with them.
     pub elastic: Elastic,
+    /// The time for which later jobs may pass the first one of the queue (seconds).
+    #[serde(default = "usual_backfill")]
+    pub backfill_s: u32,
     /// Jobs that processes spawn, by number.
     #[serde(default)]
     pub children: Vec<ChildPlan>,
     /// A planted fault, which the referee must report.
     pub mutation: Option<Mutation>,
+}
+
+fn usual_backfill() -> u32 {
+    30
 }
 
 /// The outcome of a daemon's start.
@@ -100,6 +107,12 @@ pub struct Client {
     pub patient: bool,
     /// True when it does not wait for the job's end.
     pub detached: bool,
+    /// The priority of its job among those that wait.
+    #[serde(default)]
+    pub priority: i16,
+    /// Its number among the clients of the queue; 0 = it does not say who it is.
+    #[serde(default)]
+    pub name: u8,
     /// The time at which it cancels the job, if it does.
     pub cancels: Option<Time>,
     /// The time at which it leaves, if it does.
@@ -117,12 +130,15 @@ impl JobPlan {
     /// The request that the client sends.
     #[must_use]
     pub fn request(&self) -> Request {
-        let Client { patient: wait_for_slots, detached: detach, .. } = self.client;
+        let Client { patient: wait_for_slots, detached: detach, priority, name, .. } = self.client;
+        let launcher = if name == 0 { String::new() } else { format!("prun.n0.{name}") };
         let grow = self.grow.clone().map(Box::new);
         let session = self.session.clone();
         Request::Submit(Box::new(Submission {
             detach,
             wait_for_slots,
+            priority,
+            launcher,
             grow,
             session,
             ..Submission::of(self.spec.clone())
@@ -177,6 +193,7 @@ impl Scenario {
             ending: Ending::Natural,
             stdin_bytes: 0,
             elastic: Elastic::default(),
+            backfill_s: usual_backfill(),
             children: Vec::new(),
             mutation: None,
         }

@@ -161,6 +161,9 @@ fn manners(client: Client) -> String {
         // Writing to a string cannot fail.
         let _ = write!(out, ", who {word}");
     }
+    if client.name > 0 {
+        let _ = write!(out, ", number {} with priority {}", client.name, client.priority);
+    }
     for (at, word) in times {
         let _ = at.map_or(Ok(()), |at| write!(out, ", who {word} at {at} us"));
     }

@@ -22,6 +22,7 @@ use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
 use crate::manager::Manager;
 use crate::messages::Messages;
+use crate::mutation::Mutation;
 use crate::mutation::families::FamilyMutations;
 use crate::mutation::losses::LossMutations;
 use crate::mutation::resizes::ResizeMutations;
@@ -467,6 +468,12 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
     if scenario.steps || scenario.elastic.manager.is_some() {
         params.push(("plm", if scenario.steps { "slurm" } else { "ssh" }.to_owned()));
     }
+    let backfill_s = match scenario.mutation {
+        Some(Mutation::LongBackfill) => 1_000_000,
+        Some(Mutation::NoBackfill) => 0,
+        _ => scenario.backfill_s,
+    };
+    params.push(("ferrite_backfill", backfill_s.to_string()));
     if elastic.mode {
         params.push(("prte_elastic_mode", "1".to_owned()));
     }

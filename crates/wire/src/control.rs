@@ -20,7 +20,7 @@ pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 21;
+pub const CONTROL_VERSION: u16 = 22;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -223,6 +223,8 @@ pub struct Submission {
     pub detach: bool,
     /// True to wait for slots when they are taken; otherwise the job is refused.
     pub wait_for_slots: bool,
+    /// Among jobs that wait for slots, those with a higher one come first: -1000 to 1000, usually 0.
+    pub priority: i16,
     /// Nodes that the DVM gets before the job is placed (`--add-host`, `--activate`).
     pub grow: Option<Box<GrowRequest>>,
     /// The session in which the job runs.
@@ -261,6 +263,7 @@ impl Submission {
             env: Vec::new(),
             detach: false,
             wait_for_slots: false,
+            priority: 0,
             grow: None,
             session: SessionChoice::Default,
             personality: String::new(),
@@ -650,6 +653,8 @@ pub struct JobStatus {
     pub name: String,
     /// The name that its author has given it; empty = none.
     pub task: String,
+    /// Its priority among jobs that wait for slots.
+    pub priority: i16,
     /// The command lines of its programs, quoted for a shell and separated by ` : `; a long one is cut and ends with
     /// `…`.
     pub command: String,

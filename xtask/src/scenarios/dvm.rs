@@ -50,7 +50,7 @@ pub(super) fn stop_dvm(c: &Context) -> Result<()> {
 }
 
 /// A number of `pdvm status --json`.
-fn status(c: &Context, name: &str) -> Result<i64> {
+pub(super) fn status(c: &Context, name: &str) -> Result<i64> {
     let outcome = c.tool("pdvm", "status --json")?.run()?.code(0)?;
     let at = outcome.stdout.find(&format!("\"{name}\":")).with_context(|| format!("no {name}: {}", outcome.stdout))?;
     let rest = outcome.stdout[at..].split_once(':').map_or("", |(_, rest)| rest);

@@ -37,6 +37,7 @@ mod psets;
 mod pulls;
 mod push;
 mod queries;
+mod queue;
 mod relayed;
 mod relayed_tools;
 mod service;
@@ -143,6 +144,7 @@ fn all() -> Vec<Scenario> {
     all.extend(streams::all());
     all.extend(dvm::all());
     all.extend(batches::all());
+    all.extend(queue::all());
     all.extend(relayed::all());
     all.extend(relayed_tools::all());
     all.extend(psets::all());

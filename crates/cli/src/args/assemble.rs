@@ -66,6 +66,7 @@ struct Job {
     connect: ConnectAsk,
     detach: bool,
     wait_for_slots: bool,
+    priority: Asked<i16>,
     session: Asked<SessionChoice>,
     batch: Option<BatchRun>,
     warnings: Vec<String>,
@@ -116,7 +117,7 @@ impl Job {
             session,
             batch,
         } = options;
-        self.submit_of(submit);
+        self.submit_of(submit)?;
         self.connect.add(dvm, connection)?;
         self.runtime_of(runtime)?;
         self.private_of(private)?;
@@ -416,14 +417,18 @@ impl Job {
         Ok(())
     }
 
-    fn submit_of(&mut self, options: SubmitOptions) {
-        let SubmitOptions { detach, wait_for_slots } = options;
+    fn submit_of(&mut self, options: SubmitOptions) -> Result<(), UsageError> {
+        let SubmitOptions { detach, wait_for_slots, priority } = options;
         self.detach |= detach;
-        self.wait_for_slots |= wait_for_slots;
+        self.wait_for_slots |= wait_for_slots || priority.is_some();
+        if let Some(text) = priority {
+            self.priority.say("--priority", "the number", connect::priority(&text)?)?;
+        }
+        Ok(())
     }
 
     fn batch_of(&mut self, options: BatchOptions) -> Result<(), UsageError> {
-        self.batch = connect::batch(options)?;
+        self.batch = connect::batch(options)?.map(|batch| BatchRun { priority: self.priority.0.unwrap_or(0), ..batch });
         Ok(())
     }
 
@@ -536,6 +541,7 @@ impl Job {
             connect,
             detach: self.detach,
             wait_for_slots: self.wait_for_slots,
+            priority: self.priority.0,
             session: self.session.0.unwrap_or_default(),
             batch: self.batch,
             warnings: self.warnings,

@@ -1,5 +1,6 @@
 //! Options that select a DVM (`--dvm`, the connection options), and options about lists of jobs (`--batch`).
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,10 +40,15 @@ pub struct BatchRun {
     pub retries: u32,
     /// The most jobs that are open at a time.
     pub max_running: usize,
+    /// The priority of lines that do not say it.
+    pub priority: i16,
 }
 
 /// The default of `--max-running`: enough to keep the DVM busy while replies travel.
 const MAX_RUNNING: usize = 256;
+
+/// The values of `--priority`.
+const PRIORITIES: RangeInclusive<i16> = -1_000..=1_000;
 
 /// The variable that names the DVM of every command, below the options of its line.
 pub(crate) const VARIABLE: &str = "PRTEPROXY_USE_DVM";
@@ -172,7 +178,16 @@ pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageErro
         return Err(UsageError::value("--max-running", "with 0 nothing ever runs", "Give 1 or more."));
     }
     let retries = count("--retries", retries)?.unwrap_or(0);
-    Ok(Some(BatchRun { file, results, resume, keep_going, retries, max_running }))
+    Ok(Some(BatchRun { file, results, resume, keep_going, retries, max_running, priority: 0 }))
+}
+
+/// Parses a priority among jobs that wait for slots.
+pub(crate) fn priority(text: &str) -> Result<i16, UsageError> {
+    text.parse().ok().filter(|n| PRIORITIES.contains(n)).ok_or_else(|| {
+        let (least, most) = (PRIORITIES.start(), PRIORITIES.end());
+        let why = format!("{text:?} is no whole number from {least} to {most}");
+        UsageError::value("--priority", why, "Give such a number, or remove the option: it is 0 then.")
+    })
 }
 
 fn wrong(option: &str, error: &SelectorError) -> UsageError {

@@ -339,12 +339,13 @@ or a JSON object with one of argv and cmd, and any of the others:
 
   {\"id\": \"a\", \"argv\": [\"./solve\", \"case 1\"], \"np\": 4, \"host\": \"n1\", \"env\": {\"A\": \"1\"},
    \"cwd\": \"/data\", \"stdout\": \"a.out\", \"stderr\": \"a.err\", \"retries\": 2,
-   \"timeout\": 60, \"options\": [\"--map-by\", \"node\"],                   options: any others of prun
+   \"timeout\": 60, \"priority\": 5, \"options\": [\"--map-by\", \"node\"],    options: any others of prun
    \"after\": [\"x\"], \"after_any\": [\"y\"]}    ids of earlier lines that have to end well, or to end, before it begins
   {\"cmd\": \"./solve < in | sort\", \"output\": \"b.log\"}    cmd is for /bin/sh; output is both in one file
 
 A job without -n (or -N, --map-by ppr) is one process. Jobs wait for slots, read no standard input, and at most
---max-running of them are open at a time. A file with a bad line is refused before anything is started.
+--max-running of them are open at a time; a priority counts among those that are. A file with a bad line is refused
+before anything is started.
 
 Results are JSON Lines, one object for each job when it is over:
 

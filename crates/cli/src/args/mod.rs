@@ -113,8 +113,10 @@ pub struct Run {
     pub connect: Option<Connect>,
     /// `--detach`.
     pub detach: bool,
-    /// `--wait-for-slots`.
+    /// `--wait-for-slots`, or `--priority`.
     pub wait_for_slots: bool,
+    /// `--priority`; `None` = not said.
+    pub priority: Option<i16>,
     /// The session that the job shall run in.
     pub session: SessionChoice,
     /// `--personality`, or the parameter of that name; empty before parameters are applied.

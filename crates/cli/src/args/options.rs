@@ -396,6 +396,10 @@ pub(crate) struct SubmitOptions {
     /// Wait for slots when they are taken; without this option the job is refused
     #[arg(long)]
     pub(crate) wait_for_slots: bool,
+    /// Wait for slots, before jobs of a lower priority: -1000 to 1000, 0 for jobs without this option. With --batch:
+    /// for the lines that do not say it themselves
+    #[arg(long, value_name = "N")]
+    pub(crate) priority: Option<String>,
 }
 
 /// The allocation that a job runs in.

@@ -159,6 +159,7 @@ fn start_of(
     options.extend(batch.keep_going.then(|| "--keep-going".to_owned()));
     options.push(format!("--retries={}", batch.retries));
     options.push(format!("--max-running={}", batch.max_running));
+    options.push(format!("--priority={}", batch.priority));
     for (parameter, value) in &setup.run.params {
         options.extend(["--prtemca".to_owned(), parameter.clone(), value.clone()]);
     }

@@ -68,6 +68,7 @@ struct Described {
     env: BTreeMap<String, String>,
     cwd: Option<String>,
     timeout: Option<u32>,
+    priority: Option<i64>,
     #[serde(default)]
     options: Vec<String>,
     stdout: Option<String>,
@@ -99,6 +100,7 @@ pub(crate) struct Fields {
     pub(crate) cwd: Option<String>,
     /// The most seconds that it may run.
     pub(crate) timeout: Option<u32>,
+    pub(crate) priority: Option<i64>,
     /// Further options of `prun`.
     pub(crate) options: Vec<String>,
 }
@@ -141,8 +143,10 @@ impl LineParser {
             (Some(both), None, None) => (Some(both.clone()), Some(both)),
             _ => return Err(LineError::Output),
         };
-        let Described { id, retries, after, after_any, argv, cmd, np, host, env, cwd, timeout, options, .. } = job;
-        let run = self.run_of(Fields { argv, cmd, np, host, env, cwd, timeout, options })?;
+        let Described {
+            id, retries, after, after_any, argv, cmd, np, host, env, cwd, timeout, priority, options, ..
+        } = job;
+        let run = self.run_of(Fields { argv, cmd, np, host, env, cwd, timeout, priority, options })?;
         let texts = |ids: Vec<Id>| ids.into_iter().map(Id::into_text).collect();
         let after = After { ok: texts(after), any: texts(after_any) };
         Ok(BatchLine { id: id.map(Id::into_text), run, stdout, stderr, retries, after })
@@ -163,6 +167,7 @@ impl LineParser {
         words.extend(job.np.map(|n| format!("-n={n}")));
         words.extend(job.host.map(|host| format!("--host={host}")));
         words.extend(job.timeout.map(|seconds| format!("--timeout={seconds}")));
+        words.extend(job.priority.map(|priority| format!("--priority={priority}")));
         words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
         words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
         // In an array `:` is an argument like any other; on a line it separates applications.

@@ -299,12 +299,14 @@ impl<'a> List<'a> {
             let well = !self.finished.has_failed(line, id.as_deref());
             return self.order.over(id.as_deref(), well);
         }
+        let priority = described.run.priority;
         match prepare_listed(described.run, self.setting.params, self.setting.around) {
             Err(why) => {
                 self.refuse(line, id.as_deref(), &why.to_string());
                 self.order.over(id.as_deref(), false);
             }
             Ok(mut submission) => {
+                submission.priority = priority.unwrap_or(self.setting.batch.priority);
                 if let Some(own) = &self.own {
                     submission.task = own.task(line, id.as_deref());
                 }

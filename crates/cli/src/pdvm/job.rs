@@ -32,6 +32,9 @@ pub(super) fn render(detail: &JobDetail, moment: &Moment) -> String {
     if !job.waiting_for.is_empty() {
         say("Waits for", plain(&job.waiting_for));
     }
+    if job.priority != 0 {
+        say("Priority", job.priority.to_string());
+    }
     say("Processes", extent(job));
     if !detail.record.session_dir.is_empty() {
         say("Files", format!("{} on the head's node, while its processes use PMIx", plain(&detail.record.session_dir)));

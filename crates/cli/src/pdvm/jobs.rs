@@ -35,7 +35,9 @@ fn render(jobs: &[JobStatus], moment: &Moment) -> String {
     if jobs.is_empty() {
         return NO_JOBS.to_owned();
     }
-    let columns = [
+    // Most DVMs need no column for it.
+    let has_priorities = jobs.iter().any(|job| job.priority != 0);
+    let mut columns = vec![
         ("JOB", Side::Right),
         ("STATE", Side::Left),
         ("PROCS", Side::Right),
@@ -49,8 +51,17 @@ fn render(jobs: &[JobStatus], moment: &Moment) -> String {
         ("DIRECTORY", Side::Left),
         ("WAITS FOR", Side::Left),
     ];
+    if has_priorities {
+        columns.insert(2, ("PRIO", Side::Right));
+    }
     let mut table = Table::new(&columns);
-    jobs.iter().for_each(|job| table.row(row(job, moment)));
+    for job in jobs {
+        let mut row = row(job, moment);
+        if has_priorities {
+            row.insert(2, job.priority.to_string());
+        }
+        table.row(row);
+    }
     table.render()
 }
 
@@ -101,6 +112,16 @@ mod tests {
     fn jobs_that_run_wait_and_are_over() {
         insta::assert_snapshot!(render(&samples::jobs(), &samples::moment()));
         insta::assert_snapshot!(to_json(&samples::jobs(), &samples::moment()));
+    }
+
+    #[test]
+    fn priorities_have_a_column_when_there_are_any() {
+        let mut jobs = samples::jobs();
+        assert!(!render(&jobs, &samples::moment()).contains("PRIO"));
+        jobs[0].priority = -7;
+        let text = render(&jobs, &samples::moment());
+        let cells: Vec<&str> = text.lines().map(|line| line.split_whitespace().nth(2).unwrap_or_default()).collect();
+        assert_eq!(cells[..3], ["PRIO", "-7", "0"], "{text}");
     }
 
     #[test]

@@ -60,6 +60,7 @@ pub(crate) struct Task {
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: Option<String>,
     pub(crate) timeout: Option<u32>,
+    pub(crate) priority: Option<i64>,
     #[serde(default)]
     pub(crate) options: Vec<String>,
     pub(crate) stdin: Option<String>,

@@ -37,6 +37,8 @@ const FOLLOW: u32 = 0;
 #[derive(Debug)]
 pub(crate) struct Talk {
     shared: Rc<Shared>,
+    /// Its number among the clients of the service.
+    client: u64,
     dvm: String,
     began: Duration,
     feed: Feed,
@@ -201,6 +203,7 @@ impl Out {
 impl Talk {
     pub(crate) fn new(shared: Rc<Shared>, dvm: &str, began: Duration) -> Talk {
         Talk {
+            client: shared.number_client(),
             shared,
             dvm: dvm.to_owned(),
             began,
@@ -309,7 +312,7 @@ impl Talk {
             let error = if self.tasks.len() >= MOST_TASKS {
                 Err(format!("{MOST_TASKS} tasks of this client are not over: wait for some of them"))
             } else {
-                self.shared.submission(described)
+                self.shared.submission(described, self.client)
             };
             let error = match error {
                 Err(error) => Some(error),

@@ -60,7 +60,11 @@ impl Heard {
 
 impl Client {
     fn new() -> Client {
-        Client(JsonService::plain().interpreter("dvm", NOW - Duration::from_secs(100)))
+        Client::of(&JsonService::plain())
+    }
+
+    fn of(service: &JsonService) -> Client {
+        Client(service.interpreter("dvm", NOW - Duration::from_secs(100)))
     }
 
     fn say(&mut self, line: &Value) -> Heard {
@@ -119,6 +123,19 @@ fn detail(job: u32, code: Option<u8>) -> JobDetail {
 
 fn done(job: u32, code: u8) -> Reply {
     Reply::Done(Done { exit_code: code, job: Some(status(job, Some(code))) })
+}
+
+/// A task has a priority, and each client is one of its own (spec L122, L123).
+#[test]
+fn tasks_have_priorities_and_clients_have_names() {
+    let service = JsonService::plain();
+    let mut clients = [(); 2].map(|()| Client::of(&service));
+    let tasks = json!([{"argv": ["a"], "priority": -7}, {"argv": ["a"]}, {"argv": ["a"], "priority": 1001}]);
+    let requests = clients.each_mut().map(|client| client.say(&submit(tasks.clone())).requests());
+    let submissions: Vec<&Submission> = requests.iter().flatten().map(|(_, request)| submission(request)).collect();
+    assert_eq!(submissions.iter().map(|s| s.priority).collect::<Vec<_>>(), [-7, 0, -7, 0], "one is refused");
+    let names: Vec<&str> = submissions.iter().map(|s| s.launcher.as_str()).collect();
+    assert!(names[0] == names[1] && names[2] == names[3] && names[1] != names[2], "{names:?}");
 }
 
 /// Clients of the service (spec L90).

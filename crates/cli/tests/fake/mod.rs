@@ -196,6 +196,7 @@ pub(crate) fn waiting(job: u32) -> JobStatus {
         parent: None,
         name: "a".to_owned(),
         task: String::new(),
+        priority: 0,
         command: "./solver -n 'a b'".to_owned(),
         wdir: Some("/home/u/run".to_owned()),
         procs: 0,

@@ -61,6 +61,10 @@ fn examples(name: &str) -> String {
         "prun" => &[
             ("prun -n 4 ./a.out", "A job in the running DVM."),
             ("prun --wait-for-slots --detach -n 16 ./a.out", "A job that waits for slots, and goes on without prun."),
+            (
+                "prun --priority 10 -n 4 ./a.out",
+                "A job that waits for slots, and has them before jobs of lower priorities.",
+            ),
             ("prun --batch jobs.txt --results results.jsonl", "Many jobs over one connection."),
         ],
         "prte" => &[

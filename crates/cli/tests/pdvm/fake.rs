@@ -262,6 +262,7 @@ fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
         parent: None,
         name: "./solver".to_owned(),
         task: String::new(),
+        priority: 0,
         command: "./solver -n 'a b'".to_owned(),
         wdir: Some("/home/u/run".to_owned()),
         procs: 2,

@@ -338,6 +338,11 @@ impl Cluster {
         self.run();
     }
 
+    /// Lets this time pass, in which nothing happens.
+    pub fn pass(&mut self, time: Duration) {
+        self.now = self.now + time;
+    }
+
     pub fn exit_proc(&mut self, rank: u32, status: ExitStatus) {
         self.exit(proc(rank), status);
     }

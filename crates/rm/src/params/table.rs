@@ -59,6 +59,13 @@ pub const KNOWN: &[Known] = &[
     )
     .also(&["ess_hnp_forward_signals"]),
     known(
+        "ferrite_backfill",
+        Kind::Number(0, 1_000_000_000),
+        Some("30"),
+        "seconds for which later jobs may begin in slots that the first job of the queue cannot use, counted from the first of \
+         them; after that the first job has its turn before the others; 0 = no job passes another",
+    ),
+    known(
         "ferrite_debug_prep_ms",
         Kind::Number(0, 3_600_000),
         Some("0"),

@@ -25,7 +25,7 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             kind and orders for them; --families, with jobs that spawn others, connect and
                                             exchange data; --pushed, with changes that a scheduler
                                             pushes; --graces, with jobs that have time before their
-                                            nodes leave; --all: each in turn, sharing seconds and number
+                                            nodes leave; --queues, with more jobs than slots; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
@@ -125,6 +125,7 @@ impl Words {
             ("--families", Family::Families),
             ("--pushed", Family::Pushed),
             ("--graces", Family::Graces),
+            ("--queues", Family::Queues),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
@@ -133,8 +134,8 @@ impl Words {
             [family] => family,
             _ => {
                 return Err(
-                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed and --graces are families: \
-                     name one"
+                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces and --queues are \
+                     families: name one"
                         .to_owned(),
                 );
             }
@@ -242,11 +243,12 @@ impl Words {
         let families = Mutation::FAMILIES.into_iter().map(|mutation| (mutation, Family::Families));
         let pushed = Mutation::PUSHED.into_iter().map(|mutation| (mutation, Family::Pushed));
         let graces = Mutation::GRACES.into_iter().map(|mutation| (mutation, Family::Graces));
+        let queues = Mutation::QUEUES.into_iter().map(|mutation| (mutation, Family::Queues));
         let about_size = elastic.chain(managed).chain(pushed).chain(graces);
         let is_wanted = |(mutation, _): &(Mutation, Family)| {
             names.is_empty() || names.iter().any(|name| *name == format!("{mutation:?}"))
         };
-        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families);
+        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families).chain(queues);
         for (mutation, family) in all.filter(is_wanted) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
@@ -321,11 +323,13 @@ enum Family {
     Pushed,
     /// A DVM that changes its size, with jobs that have asked for time.
     Graces,
+    /// A DVM with more jobs than slots.
+    Queues,
 }
 
 /// All families, each with its share of the time (percent): recent finds get the most.
-const FAMILIES: [(Family, u64); 9] = [
-    (Family::Plain, 22),
+const FAMILIES: [(Family, u64); 10] = [
+    (Family::Plain, 18),
     (Family::Losses, 8),
     (Family::Elastic, 14),
     (Family::Steps, 10),
@@ -334,6 +338,7 @@ const FAMILIES: [(Family, u64); 9] = [
     (Family::Families, 10),
     (Family::Pushed, 4),
     (Family::Graces, 6),
+    (Family::Queues, 4),
 ];
 
 impl Family {
@@ -348,6 +353,7 @@ impl Family {
             Family::Families => "families",
             Family::Pushed => "pushed",
             Family::Graces => "graces",
+            Family::Queues => "queues",
         }
     }
 }
@@ -364,6 +370,7 @@ impl Draw {
             Family::Families => Scenario::families(seed),
             Family::Pushed => Scenario::pushed(seed),
             Family::Graces => Scenario::graces(seed),
+            Family::Queues => Scenario::queues(seed),
         }
     }
 }

@@ -43,6 +43,7 @@ mod pmix_fence;
 mod proc_states;
 mod process_sets;
 mod pushed;
+mod queue_order;
 mod quiet_phase;
 mod quiet_tree;
 mod really_gone;
@@ -247,6 +248,9 @@ impl Referee {
                 Box::new(only_when_elastic::OnlyWhenElastic::new(scenario)),
             ],
         };
+        if let Some(order) = queue_order::QueueOrder::new(scenario) {
+            referee.invariants.push(Box::new(order));
+        }
         if !scenario.children.is_empty() {
             referee.know_families(scenario);
         }

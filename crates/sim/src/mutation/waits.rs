@@ -34,6 +34,13 @@ impl WaitMutations {
                     ..
                 }),
             ) => *seconds *= 2,
+            (
+                Some(mutation @ (Mutation::SamePriority | Mutation::OneClient)),
+                Input::Head(HeadInput::Request { request: Request::Submit(submission), .. }),
+            ) => match mutation {
+                Mutation::SamePriority => submission.priority = 0,
+                _ => submission.launcher.clear(),
+            },
             _ => {}
         }
     }

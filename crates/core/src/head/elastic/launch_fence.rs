@@ -1,6 +1,7 @@
 //! The launch fence for jobs: where jobs wait while the DVM changes its size, and how the wait ends
 //! (docs/spec/elastic.md).
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use ferrite_types::{CampaignId, CampaignKind, JobId, JobNode, JobState, NodeId, PmixStatus, SessionId};
@@ -142,7 +143,7 @@ impl Head {
         }
     }
 
-    /// Releases the jobs that no open campaign holds, in the order in which they came (spec G7).
+    /// Releases the jobs that no open campaign holds, by priority and in the order in which they came (spec G7, L122).
     pub(in crate::head) fn admit_held(&mut self, cx: &mut Cx) {
         if self.dvm.is_ending() {
             return;
@@ -152,8 +153,10 @@ impl Head {
             Some(own) => !head.elastic.campaigns.open.contains_key(&own),
             None => true,
         };
-        let held: Vec<JobId> = self.jobs.iter().filter(|job| job.hold().is_some()).map(Job::id).collect();
-        for id in held {
+        let held = self.jobs.iter().filter(|job| job.hold().is_some());
+        let mut held: Vec<(Reverse<i16>, JobId)> = held.map(|job| (Reverse(job.priority()), job.id())).collect();
+        held.sort_unstable();
+        for (_, id) in held {
             let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy()) else { continue };
             let is_mapped = job.is_mapped();
             let is_free = if is_mapped { !self.elastic.campaigns.shrinking() } else { may_map(self, job) };

@@ -27,6 +27,7 @@ mod states;
 mod status;
 mod stdin;
 mod submissions;
+mod waiting_list;
 mod waits;
 mod watchers;
 mod withdrawals;

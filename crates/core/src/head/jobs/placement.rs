@@ -37,21 +37,11 @@ impl Head {
                 Err(text) => self.fail_placement(id, text, cx),
             };
         }
-        let (patient, session) = (job.wait_for_slots, job.session);
-        // A job that was mapped before the change of size goes before queued jobs.
-        let is_first = !job.missed.is_empty();
-        if patient && !is_first && self.has_jobs_before(session, None) {
-            return self.jobs.queue.push_back(id, session);
+        if job.wait_for_slots {
+            return self.place_or_queue(id, &spec, cx);
         }
         match self.placed(id, &spec) {
             Ok(map) => self.take_map(id, map, cx),
-            Err(_) if patient && self.may_fit_later(&spec, session) => {
-                if is_first {
-                    self.jobs.queue.push_front(id, session)
-                } else {
-                    self.jobs.queue.push_back(id, session)
-                }
-            }
             Err(text) => self.fail_placement(id, text, cx),
         }
     }

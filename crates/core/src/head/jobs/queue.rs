@@ -1,116 +1,22 @@
-//! The queue: jobs that wait for slots, first come first served. It is one list: a job waits for earlier jobs that
-//! may use the same nodes, and passes the others.
+//! The queue: jobs that wait for slots, in the order of the waiting list. A job waits for those before it that may use
+//! the same nodes, and passes the others. It passes the first one as well when that one does not fit, for a limited
+//! time (spec L124).
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_map::Occupancy;
-use ferrite_types::{CampaignId, JobId, JobSpec, NodeId, NodeRecord, RankSet, SessionId};
+use ferrite_types::{CampaignId, Duration, JobId, JobSpec, NodeId, NodeRecord, RankSet, SessionId, Timestamp};
 
 use super::record::Job;
+use super::waiting_list::Standing;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Hold;
 
-/// The place of a job in the queue: those with lower numbers come first.
-type Turn = i64;
-
-/// The jobs that wait for slots, in their order. What it costs to add, find or remove a job, and to find the first one
-/// of a session, does not grow with the number of jobs that wait (spec L128).
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    /// The turns of each session's jobs; a session without any is not here.
-    sessions: BTreeMap<SessionId, BTreeMap<Turn, JobId>>,
-    places: BTreeMap<JobId, (SessionId, Turn)>,
-    /// The turns that were given at both ends.
-    first: Turn,
-    last: Turn,
-    /// True when the first job of a session has left, so that others may have their turn.
-    vacated: bool,
-    /// The number of jobs that walks have met, for tests.
-    pub(super) looks: Cell<u64>,
-    /// The daemons at the last check whether all queued jobs can ever run; empty before the first check.
-    hopes: RankSet,
-}
-
-impl Queue {
-    pub(super) fn push_back(&mut self, id: JobId, session: SessionId) {
-        self.last += 1;
-        self.put(id, session, self.last);
-    }
-
-    pub(super) fn push_front(&mut self, id: JobId, session: SessionId) {
-        self.first -= 1;
-        self.put(id, session, self.first);
-    }
-
-    fn put(&mut self, id: JobId, session: SessionId, turn: Turn) {
-        let former = self.places.insert(id, (session, turn));
-        debug_assert!(former.is_none(), "job {id} waits once");
-        self.sessions.entry(session).or_default().insert(turn, id);
-    }
-
-    pub(super) fn remove(&mut self, id: JobId) {
-        let Some((session, turn)) = self.places.remove(&id) else { return };
-        if let Some(turns) = self.sessions.get_mut(&session) {
-            self.vacated |= turns.first_key_value().is_some_and(|(first, _)| *first == turn);
-            turns.remove(&turn);
-            if turns.is_empty() {
-                self.sessions.remove(&session);
-            }
-        }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    pub(super) fn contains(&self, id: JobId) -> bool {
-        self.places.contains_key(&id)
-    }
-
-    /// True when the first job of a session has left since the last call.
-    pub(super) fn take_vacated(&mut self) -> bool {
-        std::mem::take(&mut self.vacated)
-    }
-
-    /// All of them in their order: a copy, for walks that change the queue.
-    fn ids(&self) -> Vec<JobId> {
-        let mut all: Vec<_> = self.places.iter().map(|(id, (_, turn))| (*turn, *id)).collect();
-        self.note_looks(all.len());
-        all.sort_unstable();
-        all.into_iter().map(|(_, id)| id).collect()
-    }
-
-    /// The turn of the first job of each session.
-    fn heads(&self) -> BTreeSet<(Turn, SessionId)> {
-        self.sessions.iter().filter_map(|(session, turns)| Some((*turns.first_key_value()?.0, *session))).collect()
-    }
-
-    /// The first job of a session with this turn or a later one.
-    fn from(&self, session: SessionId, turn: Turn) -> Option<(Turn, JobId)> {
-        self.sessions.get(&session)?.range(turn..).next().map(|(turn, id)| (*turn, *id))
-    }
-
-    /// The jobs of a session before this turn; all of them without one.
-    fn before(&self, session: SessionId, turn: Option<Turn>) -> impl Iterator<Item = JobId> + '_ {
-        let turns = self.sessions.get(&session).into_iter();
-        let before = turns.flat_map(move |turns| turns.range(..turn.unwrap_or(Turn::MAX)));
-        before.map(|(_, id)| *id).inspect(|_| self.note_looks(1))
-    }
-
-    fn note_looks(&self, jobs: usize) {
-        self.looks.set(self.looks.get() + jobs as u64);
-    }
-
-    fn turn(&self, id: JobId) -> Option<Turn> {
-        self.places.get(&id).map(|(_, turn)| *turn)
-    }
-}
+/// The most jobs of a session that are considered for slots that the first one cannot use, before one of them begins
+/// (spec L124, L128).
+const MOST_CANDIDATES: usize = 16;
 
 /// The slots that the jobs of a session may use, and how many of them are in use.
 #[derive(Debug, Default)]
@@ -162,7 +68,7 @@ impl Head {
         if none_is_lost {
             return;
         }
-        for id in self.jobs.queue.ids() {
+        for (id, _) in self.jobs.queue.all() {
             let Some(job) = self.jobs.get(id).filter(|_| self.jobs.queue.contains(id)) else { continue };
             if let Err(text) = self.check_hope(job) {
                 self.refuse_queued(id, text, cx);
@@ -193,24 +99,76 @@ impl Head {
                     !self.may_run_on(*other).is_disjoint(pool)
                 })
         };
-        self.jobs.queue.sessions.keys().copied().filter(competes)
+        self.jobs.queue.sessions().filter(competes)
     }
 
-    /// True when a job of this session waits for queued jobs: for some before `before`, or for any.
-    pub(super) fn has_jobs_before(&self, session: SessionId, before: Option<JobId>) -> bool {
-        let turn = before.and_then(|id| self.jobs.queue.turn(id));
-        let waits_for = |other: SessionId| self.jobs.queue.before(other, turn).any(|id| self.is_healthy(id));
-        self.competitors(session).any(waits_for)
+    /// The queued jobs that come first in their sessions, or came first when others passed them, and for which a job
+    /// with this standing waits.
+    fn firsts_before(&self, session: SessionId, standing: Standing) -> Vec<JobId> {
+        self.firsts_among(self.competitors(session), standing)
     }
 
-    fn is_healthy(&self, id: JobId) -> bool {
-        self.jobs.get(id).is_some_and(Job::is_healthy)
+    fn firsts_among(&self, sessions: impl Iterator<Item = SessionId>, standing: Standing) -> Vec<JobId> {
+        let firsts = sessions.flat_map(|session| self.jobs.queue.firsts(session));
+        firsts.filter(|(first, _)| *first < standing).map(|(_, id)| id).collect()
+    }
+
+    /// True for the first job of its session, when no first one of another session comes before it.
+    fn comes_first(&self, id: JobId, session: SessionId) -> bool {
+        let first = self.jobs.queue.first(session).filter(|(_, first)| *first == id);
+        first.is_some_and(|(standing, _)| self.firsts_before(session, standing).is_empty())
+    }
+
+    /// The time for which later jobs may pass the first one.
+    fn backfill_limit(&self) -> Duration {
+        Duration::from_secs(self.params.number("ferrite_backfill").unwrap_or(0).into())
+    }
+
+    /// True while a later job may begin before all of these: none has been passed for the whole time (spec L124).
+    fn may_pass(&self, firsts: &[JobId], now: Timestamp) -> bool {
+        let limit = self.backfill_limit();
+        let is_open = |id: &JobId| self.jobs.queue.passed_since(*id).is_none_or(|since| now - since < limit);
+        limit > Duration::default() && firsts.iter().all(is_open)
+    }
+
+    /// The slots of all nodes that nobody uses.
+    fn free_slots(&self) -> u32 {
+        self.pool.up().map(|node| node.slots.saturating_sub(node.slots_inuse)).sum()
+    }
+
+    /// Places a patient job that comes, or puts it into the queue. A job that waits for others begins before them where
+    /// it may pass them (spec L122 to L124).
+    pub(super) fn place_or_queue(&mut self, id: JobId, spec: &JobSpec, cx: &mut Cx) {
+        let job = self.jobs.at(id);
+        let (session, priority, client) = (job.session, job.priority, job.launcher.clone());
+        // A job that was mapped before the change of size goes before queued jobs.
+        let is_again = job.was_mapped();
+        let firsts = match is_again {
+            true => Vec::new(),
+            false => {
+                let standing = self.jobs.queue.standing_of_newcomer(session, priority, &client);
+                self.firsts_before(session, standing)
+            }
+        };
+        let waits = !firsts.is_empty();
+        if waits && (asked_by(spec) > self.free_slots() || !self.may_pass(&firsts, cx.now)) {
+            return self.jobs.queue.push(id, session, priority, &client);
+        }
+        match self.placed(id, spec) {
+            Ok(map) => {
+                firsts.into_iter().for_each(|first| self.jobs.queue.note_passed(first, cx.now));
+                self.take_map(id, map, cx);
+            }
+            Err(text) if !waits && !self.may_fit_later(spec, session) => self.fail_placement(id, text, cx),
+            Err(_) if is_again => self.jobs.queue.push_front(id, session),
+            Err(_) => self.jobs.queue.push(id, session, priority, &client),
+        }
     }
 
     /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
     pub(super) fn is_next(&self, job: &Job) -> bool {
         let waits = self.jobs.queue.contains(job.id) && job.is_healthy() && !self.sessions.is_paused(job.session);
-        waits && !self.has_jobs_before(job.session, Some(job.id)) && {
+        waits && self.comes_first(job.id, job.session) && {
             let pool = self.pool_of(job.session);
             let nodes = pool.as_deref().unwrap_or(self.pool.records());
             self.place_among(&self.spec_of(job), nodes, &self.jobs.occupancy).is_ok()
@@ -218,8 +176,8 @@ impl Head {
     }
 
     /// Serves the queue after slots have become free or a job has left it. A job that can never run after a loss of
-    /// nodes is refused and holds up no other (spec L15). The others are not looked at: only jobs that begin are, and
-    /// the first one of each session that stays (spec L128).
+    /// nodes is refused and holds up no other (spec L15). Of the others only those that begin are looked at, and a few
+    /// of each session that stay (spec L128).
     pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
         if self.dvm.is_ending() {
             return;
@@ -233,38 +191,72 @@ impl Head {
         }
         // The next job of each session. A session with a job that stays in the queue is taken out: its further jobs
         // wait for that one, however many there are.
-        let mut next = self.jobs.queue.heads();
-        while let Some((turn, session)) = next.pop_first() {
-            let Some((found, id)) = self.jobs.queue.from(session, turn) else { continue };
-            if found != turn {
-                // The job was removed meanwhile. Jobs of other sessions may come before the next one.
-                next.insert((found, session));
-                continue;
+        let queue = &self.jobs.queue;
+        let first = |session| queue.first(session).map(|(standing, _)| (standing, session));
+        let mut next: BTreeSet<(Standing, SessionId)> = queue.sessions().filter_map(first).collect();
+        let mut staying = Vec::new();
+        while let Some((standing, session)) = next.pop_first() {
+            let Some((found, id)) = self.jobs.queue.first(session) else { continue };
+            if found == standing && self.comes_first(id, session) {
+                self.serve_queued(id, &[], cx);
             }
-            if self.serve_queued(id, session, cx) {
-                next.insert((turn + 1, session));
+            match self.jobs.queue.first(session) {
+                Some((_, first)) if found == standing && first == id => staying.push(session),
+                // Another job is the first one now. Jobs of other sessions may come before it.
+                Some((standing, _)) => drop(next.insert((standing, session))),
+                None => {}
             }
         }
+        self.backfill(&staying, cx);
     }
 
-    /// Places a job of the queue if it is its turn. False when it stays, and further jobs of its session wait for it.
-    fn serve_queued(&mut self, id: JobId, session: SessionId, cx: &mut Cx) -> bool {
-        let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy()) else {
-            self.jobs.queue.remove(id);
-            return true;
-        };
-        if self.sessions.is_paused(session) || self.has_jobs_before(session, Some(id)) {
-            return false;
+    /// Gives slots that the first jobs of these sessions cannot use to later ones, for a limited time (spec L124).
+    fn backfill(&mut self, sessions: &[SessionId], cx: &mut Cx) {
+        if sessions.is_empty() || self.free_slots() == 0 || self.backfill_limit() == Duration::default() {
+            return;
+        }
+        let competitors: BTreeMap<SessionId, Vec<SessionId>> =
+            sessions.iter().map(|session| (*session, self.competitors(*session).collect())).collect();
+        // Jobs that begin make room for others among the candidates.
+        while self.try_candidates(&competitors, cx) {}
+    }
+
+    /// Tries the first jobs of each of these sessions, which has these competitors. True when one of them has begun.
+    fn try_candidates(&mut self, competitors: &BTreeMap<SessionId, Vec<SessionId>>, cx: &mut Cx) -> bool {
+        let front = |session: &SessionId| self.jobs.queue.front(*session, MOST_CANDIDATES + 1);
+        let candidates: BTreeMap<Standing, JobId> = competitors.keys().flat_map(front).collect();
+        let waiting = self.jobs.queue.len();
+        let mut free = self.free_slots();
+        for id in candidates.into_values() {
+            let Some(job) = self.jobs.get(id).filter(|job| asked_by(&job.spec) <= free) else { continue };
+            // Jobs that have begun meanwhile have changed the order.
+            let Some(standing) = self.jobs.queue.standing(id) else { continue };
+            let competitors = competitors.get(&job.session).into_iter().flatten().copied();
+            let firsts = self.firsts_among(competitors, standing);
+            if !firsts.is_empty() && self.may_pass(&firsts, cx.now) {
+                self.serve_queued(id, &firsts, cx);
+                free = self.free_slots();
+            }
+        }
+        self.jobs.queue.len() < waiting
+    }
+
+    /// Places a job of the queue whose turn it is, or that may begin before these others.
+    fn serve_queued(&mut self, id: JobId, firsts: &[JobId], cx: &mut Cx) {
+        let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy()) else { return self.jobs.queue.remove(id) };
+        if self.sessions.is_paused(job.session) {
+            return;
         }
         let spec = self.spec_of(job);
         match self.placed(id, &spec) {
             Ok(map) => {
-                self.jobs.queue.remove(id);
+                firsts.iter().for_each(|first| self.jobs.queue.note_passed(*first, cx.now));
+                self.jobs.queue.begin(id);
                 self.take_map(id, map, cx);
             }
-            Err(text) => self.refuse_if_idle(id, text, cx),
+            Err(text) if firsts.is_empty() => self.refuse_if_idle(id, text, cx),
+            Err(_) => {}
         }
-        !self.jobs.queue.contains(id)
     }
 
     /// True while a campaign holds every job.
@@ -288,9 +280,9 @@ impl Head {
     fn wait_for_turns(&mut self) {
         let open: BTreeSet<CampaignId> = self.elastic.that_hold_all().collect();
         // A job whose slots are free is the first of its session.
-        let first = |session: &SessionId| self.jobs.queue.before(*session, None).find(|id| self.is_healthy(*id));
-        let heads: Vec<JobId> = self.jobs.queue.sessions.keys().filter_map(first).collect();
-        for id in heads {
+        let queue = &self.jobs.queue;
+        let firsts: Vec<JobId> = queue.sessions().filter_map(|session| Some(queue.first(session)?.1)).collect();
+        for id in firsts {
             let is_kept = |job: &Job| job.phase.wait().is_none_or(|wait| wait.is_due || !wait.kept_by.is_empty());
             let is_next = |job: &&Job| !is_kept(job) && self.is_next(job);
             if self.jobs.get(id).filter(is_next).is_some()
@@ -305,20 +297,19 @@ impl Head {
     pub(in crate::head) fn lineup(&self, only: Option<JobId>) -> Lineup {
         let queue = &self.jobs.queue;
         let Some(id) = only else { return self.whole_lineup() };
-        let Some((session, turn)) = queue.places.get(&id) else { return Lineup::default() };
-        let before = self.competitors(*session).map(|other| queue.before(other, Some(*turn)).count()).sum();
-        Lineup { before: [(id, before)].into(), rooms: [(*session, self.room_of(*session))].into() }
+        let Some((session, standing)) = queue.session_of(id).zip(queue.standing(id)) else { return Lineup::default() };
+        let before = self.competitors(session).map(|other| queue.count_before(other, standing)).sum();
+        Lineup { before: [(id, before)].into(), rooms: [(session, self.room_of(session))].into() }
     }
 
     fn whole_lineup(&self) -> Lineup {
-        let sessions = &self.jobs.queue.sessions;
-        let rooms = sessions.keys().map(|session| (*session, self.room_of(*session))).collect();
+        let queue = &self.jobs.queue;
+        let rooms = queue.sessions().map(|session| (session, self.room_of(session))).collect();
         let competitors: BTreeMap<SessionId, Vec<SessionId>> =
-            sessions.keys().map(|session| (*session, self.competitors(*session).collect())).collect();
+            queue.sessions().map(|session| (session, self.competitors(session).collect())).collect();
         let mut so_far: BTreeMap<SessionId, usize> = BTreeMap::new();
         let mut before = BTreeMap::new();
-        for id in self.jobs.queue.ids() {
-            let (session, _) = self.jobs.queue.places[&id];
+        for (id, session) in queue.all() {
             let count = competitors[&session].iter().filter_map(|other| so_far.get(other)).sum();
             before.insert(id, count);
             *so_far.entry(session).or_default() += 1;
@@ -354,6 +345,11 @@ impl Head {
         };
         format!("{what} ({free} of {slots} are free, {before} jobs are before it)")
     }
+}
+
+/// The slots that a job needs at least.
+fn asked_by(spec: &JobSpec) -> u32 {
+    spec.apps.iter().map(|app| app.np.unwrap_or(1)).sum()
 }
 
 fn idle(mut nodes: Vec<NodeRecord>) -> Vec<NodeRecord> {

@@ -38,10 +38,12 @@ pub(in crate::head) struct Job {
     /// Environment that the submitter forwards.
     pub(super) env: Vec<EnvOp>,
     pub(super) wait_for_slots: bool,
+    /// Among jobs that wait for slots, those with a higher one come first.
+    pub(super) priority: i16,
     /// The events about it that its requester wants.
     pub(super) watch: Watch,
     pub(super) personality: String,
-    /// The tool that submitted it.
+    /// The tool that submitted it: the client in whose turn it begins.
     pub(super) launcher: String,
     /// The name that its author has given it; empty = none.
     pub(super) task: String,
@@ -100,6 +102,7 @@ impl Job {
             spec: Arc::new(submission.spec),
             env: submission.env,
             wait_for_slots: submission.wait_for_slots,
+            priority: submission.priority,
             watch: submission.watch,
             personality: submission.personality,
             launcher: submission.launcher,
@@ -127,6 +130,11 @@ impl Job {
     /// The session in which it runs; 0 = the DVM's own.
     pub(in crate::head) fn session(&self) -> SessionId {
         self.session
+    }
+
+    /// Its priority among jobs that wait.
+    pub(in crate::head) fn priority(&self) -> i16 {
+        self.priority
     }
 
     /// The places of its processes; empty before it is mapped.

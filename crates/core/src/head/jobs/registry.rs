@@ -10,9 +10,9 @@ use ferrite_wire::control::Submission;
 use super::connections::Connections;
 use super::output::Mux;
 use super::pulls::Pulls;
-use super::queue::Queue;
 use super::record::Job;
 use super::spawn::Trees;
+use super::waiting_list::WaitingList;
 use crate::RequestId;
 
 /// The jobs that are not over. The wing alone changes them; others read a job by [`Jobs::get`].
@@ -35,7 +35,7 @@ pub(in crate::head) struct Jobs {
     early: Vec<(RequestId, Submission)>,
     /// The jobs of submissions whose client is connected.
     pub(super) submitted: BTreeMap<RequestId, JobId>,
-    pub(super) queue: Queue,
+    pub(super) queue: WaitingList,
     /// Activated states that are not handled yet.
     pub(super) activated: VecDeque<(JobId, JobState)>,
     /// The use of each node by running jobs.

@@ -425,6 +425,7 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     submission.env = parent.env.iter().cloned().chain(submission.env.drain(..)).collect();
     submission.detach = false;
     submission.launcher.clone_from(&parent.launcher);
+    submission.priority = parent.priority;
     if submission.personality.is_empty() {
         submission.personality.clone_from(&parent.personality);
     }

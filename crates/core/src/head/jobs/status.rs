@@ -42,6 +42,7 @@ impl Head {
             parent: job.birth.parent().map(|parent| parent.job),
             name: programs.join(" : "),
             task: job.task.clone(),
+            priority: job.priority,
             command: command_line(&job.spec.apps),
             wdir: job.spec.apps.first().filter(|app| !app.session_cwd).map(AppContext::directory),
             procs: job.size() as u32,

@@ -1,6 +1,8 @@
 //! Submissions of clients: they wait until the DVM is ready, become jobs, and end with an order of the client or with
 //! the client itself.
 
+use std::cmp::Reverse;
+
 use ferrite_types::{JobId, JobState, Rank, Signal};
 use ferrite_wire::control::{Done, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest};
@@ -27,9 +29,11 @@ impl Head {
         }
     }
 
-    /// Dispatches the jobs that came before the DVM was ready (spec L9).
+    /// Dispatches the jobs that came before the DVM was ready (spec L9, L122).
     pub(in crate::head) fn dispatch_early(&mut self, cx: &mut Cx) {
-        for (request, submission) in self.jobs.take_early() {
+        let mut early = self.jobs.take_early();
+        early.sort_by_key(|(_, submission)| Reverse(submission.priority));
+        for (request, submission) in early {
             self.dispatch_job(request, submission, cx);
         }
     }

@@ -1,0 +1,108 @@
+//! Jobs that wait for slots: which of them begins first.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::context::{Context, Expect, finish};
+use super::dvm::{status, stop_dvm};
+use super::{Scenario, scenarios};
+use crate::runner::Running;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+pub(super) fn all() -> Vec<Scenario> {
+    scenarios![jobs_begin_by_priority_and_clients_take_turns, a_small_job_passes_a_large_one_for_a_limited_time]
+}
+
+/// The files of a scenario: the jobs that have begun, and the one whose appearance lets the first job end.
+struct Files {
+    begun: PathBuf,
+    go: PathBuf,
+}
+
+impl Files {
+    fn new(c: &Context) -> Result<Files> {
+        let (begun, go) = (c.file("begun", "")?, c.bed().shared().join("go"));
+        // The directory is that of all scenarios.
+        let _ = std::fs::remove_file(&go);
+        Ok(Files { begun, go })
+    }
+
+    /// A job that holds its slot until `go` appears.
+    fn block(&self, c: &Context) -> Result<Running> {
+        let script = format!("while [ ! -e {} ]; do sleep 0.05; done", self.go.display());
+        let running = c.tool("prun", "-n 1 sh -c")?.words([script])?.start()?;
+        c.until("the job that blocks", LIMIT, || Ok(status(c, "processes_running")? == 1))?;
+        Ok(running)
+    }
+
+    /// A job that notes its name; rank 0 alone does.
+    fn note(&self, c: &Context, options: &str, name: &str) -> Result<Running> {
+        c.tool("prun", options)?.words(["sh", "-c", &note(&self.begun, name)])?.start()
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        Ok(std::fs::read_to_string(&self.begun)?.lines().map(str::to_owned).collect())
+    }
+}
+
+fn note(file: &Path, name: &str) -> String {
+    format!("[ $PMIX_RANK = 0 ] && echo {name} >> {}; true", file.display())
+}
+
+fn wait_until_queued(c: &Context, count: i64) -> Result<()> {
+    c.until("jobs in the queue", LIMIT, || Ok(status(c, "jobs_queued")? == count)).map(drop)
+}
+
+/// By priority, then in turns of clients (spec L122, L123).
+fn jobs_begin_by_priority_and_clients_take_turns(c: &Context) -> Result<()> {
+    c.tool("prte", "--daemonize --host n0:1")?.run()?.code(0)?;
+    let files = Files::new(c)?;
+    let blocking = files.block(c)?;
+    let line = |name: &str| format!("sh -c '{}'\n", note(&files.begun, name));
+    let list = c.file("list", &["a1", "a2", "a3"].map(line).concat())?;
+    let urgent = format!("{{\"cmd\": \"{}\", \"priority\": 1}}\n{}", note(&files.begun, "u"), line("l"));
+    let urgent = c.file("urgent", &urgent)?;
+    let many = c.tool("prun", "--batch")?.words([list])?.start()?;
+    wait_until_queued(c, 3)?;
+    let mut clients = vec![files.note(c, "--wait-for-slots -n 1", "b")?];
+    wait_until_queued(c, 4)?;
+    clients.push(files.note(c, "--priority -1000 -n 1", "last")?);
+    wait_until_queued(c, 5)?;
+    clients.push(files.note(c, "--priority 1000 -n 1", "first")?);
+    wait_until_queued(c, 6)?;
+    clients.push(c.tool("prun", "--priority -7 --batch")?.words([urgent])?.start()?);
+    wait_until_queued(c, 8)?;
+    let jobs = c.tool("pdvm", "jobs")?.run()?.code(0)?.stdout;
+    ensure!(jobs.contains("PRIO") && jobs.contains("-1000"), "pdvm jobs shows no priorities: {jobs}");
+    std::fs::write(&files.go, "")?;
+    for client in clients.into_iter().chain([many, blocking]) {
+        finish(client)?.code(0)?;
+    }
+    let (begun, due) = (files.names()?, ["first", "u", "a1", "b", "a2", "a3", "l", "last"]);
+    ensure!(begun == due, "they began in the order {begun:?}");
+    stop_dvm(c)
+}
+
+/// Slots that the first job cannot use are not idle, and are not lost for it either (spec L124).
+fn a_small_job_passes_a_large_one_for_a_limited_time(c: &Context) -> Result<()> {
+    c.tool("prte", "--daemonize --host n0:2 --prtemca ferrite_backfill 2")?.run()?.code(0)?;
+    let files = Files::new(c)?;
+    let blocking = files.block(c)?;
+    let large = files.note(c, "--wait-for-slots -n 2", "large")?;
+    wait_until_queued(c, 1)?;
+    finish(files.note(c, "--wait-for-slots -n 1", "passes")?)?.code(0)?;
+    std::thread::sleep(Duration::from_millis(2_100));
+    let small = files.note(c, "--wait-for-slots -n 1", "waits")?;
+    wait_until_queued(c, 2)?;
+    ensure!(files.names()? == ["passes"], "{:?} have begun", files.names()?);
+    std::fs::write(&files.go, "")?;
+    for client in [blocking, large, small] {
+        finish(client)?.code(0)?;
+    }
+    let begun = files.names()?;
+    ensure!(begun == ["passes", "large", "waits"], "they began in the order {begun:?}");
+    stop_dvm(c)
+}
