@@ -284,6 +284,8 @@ pub enum Mutation {
     LongPromise,
     /// The head does not hear that processes were told, so that their time begins twenty seconds later.
     UnheardNotice,
+    /// Nodes without a process are not sent away before the others of their shrink.
+    LeaveTogether,
 }
 
 impl Mutation {
@@ -434,7 +436,8 @@ impl Mutation {
     pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
 
     /// Faults about the time of processes whose nodes are to leave (`resizes`).
-    pub const GRACES: [Mutation; 3] = [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice];
+    pub const GRACES: [Mutation; 4] =
+        [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice, Mutation::LeaveTogether];
 
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.
