@@ -361,8 +361,9 @@ fn nodes_that_leave_one_after_the_other_go_back_to_the_manager_as_they_leave() {
     let mut dvm = grown(&["n5", "n6", "n7"]);
     let mut submission = Submission::of(job("a.out", 2));
     submission.spec.options.grace = Some(Grace { time: Duration::from_secs(30), signal: None });
-    submission.spec.apps[0].hosts.hosts =
-        ["n5", "n6"].map(|name| HostRef::Host(HostEntry { slots: SlotCount::Given(1), ..HostEntry::named(name) })).into();
+    submission.spec.apps[0].hosts.hosts = ["n5", "n6"]
+        .map(|name| HostRef::Host(HostEntry { slots: SlotCount::Given(1), ..HostEntry::named(name) }))
+        .into();
     dvm.submit(2, submission);
     ask_shrink(&mut dvm, 3, &["n5", "n6", "n7"]);
     assert_eq!(dvm.given_back, [part("8", &["n7"], &["n5", "n6"])]);

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, PmixEffect, Transition};
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet};
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet,
+};
 use ferrite_wire::{DaemonMessage, EventInfo, FrameKind, HeadMessage, Message, TreeMessage};
 
 use super::changes::Changes;
