@@ -99,7 +99,7 @@ impl Head {
     }
 
     /// Orders the departure for shrinks whose processes have ended, or have had their time (spec E45). Of the others
-    /// the nodes without a process leave (spec E48).
+    /// the nodes without a process leave, and the last nodes after them (spec E48, E49).
     pub(in crate::head) fn end_drains(&mut self, cx: &mut Cx) {
         if !self.elastic.is_any_draining() {
             return;

@@ -1,6 +1,6 @@
 //! Parts of a drain: nodes of a draining shrink that have no process any more leave before the others, as a shrink of
-//! their own that nobody has requested. One part leaves at a time, and the remaining nodes after the last part: then the
-//! requester hears of all nodes at once (docs/spec/elastic.md).
+//! their own that nobody has requested. One part leaves at a time, and the remaining nodes after the last part: then
+//! the requester hears of all nodes at once (docs/spec/elastic.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ impl Campaign {
         }
     }
 
-    /// Its nodes, with those that have left as parts.
+    /// Its nodes, with those that have left as parts (spec E49).
     pub(super) fn all_nodes(&self) -> Vec<NodeId> {
         let mut nodes = self.nodes.clone();
         if let Change::Shrink { parted, .. } = &self.change {
@@ -39,7 +39,7 @@ impl Campaigns {
     }
 
     /// Moves nodes of a draining shrink into a part of it. Campaigns about these nodes wait for the part, and no longer
-    /// for the whole if that has none of their other nodes.
+    /// for the whole if that has none of their other nodes (spec E48).
     fn split(&mut self, whole: CampaignId, nodes: Vec<NodeId>, cx: &mut Cx) -> CampaignId {
         let rest = self.expect_mut(whole);
         rest.nodes.retain(|node| !nodes.contains(node));
