@@ -20,7 +20,7 @@ pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 21;
+pub const CONTROL_VERSION: u16 = 22;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;

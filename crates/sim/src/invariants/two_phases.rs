@@ -73,6 +73,11 @@ impl Asked {
         };
         let same = (&begun.alloc_id, &begun.req_id) == (&resize.alloc_id, &resize.req_id);
         require(same, || format!("the event is about another request: {begun:?}, {resize:?}"))?;
+        // What a resource manager is to grant has no names yet.
+        let is_known = begun.outcome == ResizeOutcome::Begun;
+        require(!is_known || begun.nodes == resize.nodes, || {
+            format!("{:?} were to change, and the event names {:?}", begun.nodes, resize.nodes)
+        })?;
         self.over = true;
         let end = matches!(resize.outcome, ResizeOutcome::Done | ResizeOutcome::Failed { .. });
         require(end, || format!("the event says no end: {resize:?}"))
