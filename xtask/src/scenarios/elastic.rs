@@ -501,7 +501,7 @@ fn elastic_an_idle_node_leaves_while_another_of_its_shrink_has_time(c: &Context)
         lines_of(c, &heard, 2)?;
         let shrink = start_shrink(c, &[2, 3])?;
         let status = || -> Result<String> { Ok(c.tool("pdvm", "status")?.run()?.code(0)?.stdout) };
-        c.until("the drain", GONE_LIMIT, || Ok(status()?.contains("before n2 and n3 leave")))?;
+        c.until("the drain", GONE_LIMIT, || Ok(status()?.contains("before n2, n3 leave")))?;
         end_on(3)?;
         c.until("n3 to leave", GONE_LIMIT, || Ok(!up(c)?.contains("n3") && left_on(c, &[3]).is_empty()))?;
         expect_up(c, [0, 1, 2])?;
