@@ -1,7 +1,7 @@
 //! Guarantee: a request for another size is answered in two phases: at once when it begins, and by one event at its
 //! end; a client that waits gets the end as its answer. There is no second phase for refusals, for requests without
-//! change, for pushes (spec E41), and for a requester that is gone. Both phases repeat the allocation and the
-//! requester's own name (spec G8).
+//! change, for pushes (spec E41), and for a requester that is gone. Both phases repeat the allocation, the nodes
+//! and the requester's own name (spec G8, E49).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -64,7 +64,7 @@ impl Head {
     }
 
     /// The daemons of nodes that have one.
-    fn daemons_of(&self, nodes: &[NodeId]) -> RankSet {
+    pub(super) fn daemons_of(&self, nodes: &[NodeId]) -> RankSet {
         nodes.iter().filter_map(|node| self.pool.record(*node).daemon).collect()
     }
 

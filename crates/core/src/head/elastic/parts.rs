@@ -89,7 +89,7 @@ impl Head {
         if nodes.len() == 1 {
             return;
         }
-        let busy = self.jobs.hosts_of_the_living();
+        let busy = self.jobs.busy_of(&self.daemons_of(nodes));
         let is_idle = |node: &NodeId| self.pool.record(*node).daemon.is_some_and(|daemon| !busy.contains(daemon));
         let idle: Vec<NodeId> = nodes.iter().copied().filter(is_idle).collect();
         if !idle.is_empty() {

@@ -27,10 +27,10 @@ impl Jobs {
         asked.filter_map(|job| Some((job.id, job.spec.options.grace?.time))).collect()
     }
 
-    /// Daemons that still have a process of any job.
-    pub(in crate::head) fn hosts_of_the_living(&self) -> RankSet {
+    /// Those of these daemons that still have a process of any job.
+    pub(in crate::head) fn busy_of(&self, daemons: &RankSet) -> RankSet {
         let launched = self.iter().filter(|job| job.launch().is_some());
-        launched.flat_map(|job| job.living().filter_map(|rank| job.map().daemon_of(rank))).collect()
+        launched.flat_map(|job| job.living_on(daemons).filter_map(|rank| job.map().daemon_of(rank))).collect()
     }
 
     /// True for a job with living processes under these daemons.
