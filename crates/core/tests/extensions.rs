@@ -354,6 +354,28 @@ fn a_part_of_what_was_granted_goes_back_as_a_part_and_the_last_of_it_as_a_whole(
     assert!(dvm.ended_jobs.is_empty());
 }
 
+/// Nodes of a shrink that leave one after the other go back as parts, and the last of them with the whole job (spec
+/// E40, E48).
+#[test]
+fn nodes_that_leave_one_after_the_other_go_back_to_the_manager_as_they_leave() {
+    let mut dvm = grown(&["n5", "n6", "n7"]);
+    let mut submission = Submission::of(job("a.out", 2));
+    submission.spec.options.grace = Some(Grace { time: Duration::from_secs(30), signal: None });
+    submission.spec.apps[0].hosts.hosts = ["n5", "n6"]
+        .map(|name| HostRef::Host(HostEntry { slots: SlotCount::Given(1), ..HostEntry::named(name) }))
+        .into();
+    dvm.submit(2, submission);
+    ask_shrink(&mut dvm, 3, &["n5", "n6", "n7"]);
+    assert_eq!(dvm.given_back, [part("8", &["n7"], &["n5", "n6"])]);
+    dvm.exit_proc(1, ExitStatus::Exited(0));
+    assert_eq!(dvm.given_back[1..], [part("8", &["n6"], &["n5"])]);
+    assert!(unanswered(&dvm, 3) && dvm.ended_jobs.is_empty());
+    dvm.exit_proc(0, ExitStatus::Exited(0));
+    assert_eq!(dvm.given_back[2..], [whole("8")]);
+    assert_eq!((&resize(&dvm, 3).outcome, dvm.ended_jobs.len()), (&ResizeOutcome::Done, 0), "once is enough");
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up");
+}
+
 #[test]
 fn a_node_that_was_given_back_comes_again_with_another_job() {
     let mut dvm = grown(&["n5"]);

@@ -198,6 +198,7 @@ fn warnings(dvm: &Cluster) -> Vec<(SessionId, u32)> {
     let event = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::TimeWarning { proc, warning } => {
             assert_eq!((*proc, &*warning.alloc_id), (common::proc(0), "a1"));
+            assert_eq!(warning.nodes, ["m0"]);
             Some((warning.session, warning.seconds_left))
         }
         _ => None,

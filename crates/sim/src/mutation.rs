@@ -292,6 +292,8 @@ pub enum Mutation {
     LongBackfill,
     /// No job passes the first one of the queue.
     NoBackfill,
+    /// Nodes without a process are not sent away before the others of their shrink.
+    LeaveTogether,
 }
 
 impl Mutation {
@@ -442,7 +444,8 @@ impl Mutation {
     pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
 
     /// Faults about the time of processes whose nodes are to leave (`resizes`).
-    pub const GRACES: [Mutation; 3] = [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice];
+    pub const GRACES: [Mutation; 4] =
+        [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice, Mutation::LeaveTogether];
 
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
     pub const QUEUES: [Mutation; 4] =

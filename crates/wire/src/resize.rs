@@ -181,6 +181,8 @@ pub struct TimeWarning {
     pub req_id: Option<AllocReqId>,
     /// The session's number.
     pub session: SessionId,
+    /// The session's nodes.
+    pub nodes: Vec<String>,
     /// The time that is left, rounded up (seconds).
     pub seconds_left: u32,
 }

@@ -36,6 +36,7 @@ pub(super) fn all() -> Vec<Scenario> {
         elastic_what_runs_on_a_leaving_node_is_ended_and_its_job_is_told,
         elastic_processes_are_told_before_their_node_leaves_and_end_by_themselves,
         elastic_a_program_without_pmix_is_told_by_a_signal_and_one_that_stays_is_ended,
+        elastic_an_idle_node_leaves_while_another_of_its_shrink_has_time,
         elastic_a_job_brings_its_nodes_along,
         elastic_the_nodes_are_offered_back_before_anybody_is_told,
         elastic_rapid_jobs_across_overlapping_changes_all_succeed,
@@ -485,5 +486,34 @@ fn elastic_a_program_without_pmix_is_told_by_a_signal_and_one_that_stays_is_ende
         finish(told)?.code(0)?.lines(&["bye".to_owned()])?;
         finish(stays)?.code(75)?.complains_about(&["has 2 seconds to end", "n3"])?;
         Ok(())
+    })
+}
+
+/// A node leaves when its last process has ended, and its shrink ends with the last node (spec E48, E49).
+fn elastic_an_idle_node_leaves_while_another_of_its_shrink_has_time(c: &Context) -> Result<()> {
+    in_dvm(c, 4, &[], || {
+        let go = c.bed().shared().join("go-").display().to_string();
+        let end_on = |node: usize| c.file(&format!("go-n{node}"), "");
+        let heard = c.file("heard", "")?;
+        let script = "echo up >> \"$0\"; until [ -e \"$1$(hostname)\" ]; do sleep 0.05; done";
+        let job = c.tool("prun", "-n 2 --map-by node --host n2,n3 --grace 600 sh -c")?;
+        let job = job.words([script, &heard.display().to_string(), &go])?.start()?;
+        lines_of(c, &heard, 2)?;
+        let shrink = start_shrink(c, &[2, 3])?;
+        let status = || -> Result<String> { Ok(c.tool("pdvm", "status")?.run()?.code(0)?.stdout) };
+        c.until("the drain", GONE_LIMIT, || Ok(status()?.contains("before n2, n3 leave")))?;
+        end_on(3)?;
+        c.until("n3 to leave", GONE_LIMIT, || Ok(!up(c)?.contains("n3") && left_on(c, &[3]).is_empty()))?;
+        expect_up(c, [0, 1, 2])?;
+        let waits = status()?;
+        ensure!(waits.contains("before n2 leaves"), "n2 has time:\n{waits}");
+        // What has left may come again, and stays.
+        grow(c, &[3])?;
+        hostnames(c, &[1, 3])?;
+        end_on(2)?;
+        finish(shrink)?.code(0)?;
+        finish(job)?.code(0)?;
+        ensure!(left_on(c, &[2]).is_empty(), "n2 was said to be given back");
+        expect_up(c, [0, 1, 3])
     })
 }

@@ -62,6 +62,10 @@ pub struct Cluster {
     pub offered: Vec<String>,
     /// The shares that went back to the manager with them.
     pub given_back: Vec<GiveBack>,
+    /// True while nobody answers an offer.
+    pub is_manager_slow: bool,
+    /// Answers to offers that are still to come.
+    late_answers: Vec<Input>,
     /// Nodes that the manager does not take back alone.
     pub unwanted_by_manager: BTreeSet<String>,
     /// Requests to the manager, and those that were withdrawn.
@@ -233,6 +237,8 @@ impl Cluster {
             abandoned: BTreeSet::new(),
             offered: Vec::new(),
             given_back: Vec::new(),
+            is_manager_slow: false,
+            late_answers: Vec::new(),
             unwanted_by_manager: BTreeSet::new(),
             asked_for: Vec::new(),
             withdrawn: Vec::new(),
@@ -327,6 +333,15 @@ impl Cluster {
         let name = ticket.node.clone();
         self.nodes.insert(rank, Node::daemon(ticket, local(&name)));
         self.input(rank, Input::Start);
+        self.run();
+    }
+
+    /// The answers to offers come.
+    pub fn answer_offers(&mut self) {
+        self.is_manager_slow = false;
+        for answer in std::mem::take(&mut self.late_answers) {
+            self.input(DaemonRank::HEAD, answer);
+        }
         self.run();
     }
 
@@ -661,7 +676,11 @@ impl Cluster {
                     back.iter().flat_map(part).filter(|name| self.unwanted_by_manager.contains(name)).collect();
                 self.given_back.extend(back);
                 let error = (!kept.is_empty()).then(|| format!("{} cannot go back", kept.join(", ")));
-                self.input(at, Input::Head(HeadInput::ReleaseOffered { campaign, kept, error }));
+                let answer = Input::Head(HeadInput::ReleaseOffered { campaign, kept, error });
+                match self.is_manager_slow {
+                    true => self.late_answers.push(answer),
+                    false => self.input(at, answer),
+                }
             }
             Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
             Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),

@@ -157,19 +157,15 @@ pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
     }
 }
 
-/// Returns the event of the second phase. `None` for an outcome that is not the end (spec G9).
+/// Returns the event of the second phase. `None` for an outcome that is not the end (spec G9, E50).
 pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
     // Default handlers do not get it: those of MPI libraries abort on unknown events.
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
     info.extend(identity(resize));
+    // A requester that asked for a number of nodes does not know which ones come or go.
+    info.extend(node_list(&resize.nodes));
     let code = match &resize.outcome {
-        ResizeOutcome::Done => {
-            // A requester that asked for a number of nodes does not know which ones came.
-            if !resize.nodes.is_empty() {
-                info.push(Info::new(sys::PMIX_ALLOC_NODE_LIST, resize.nodes.join(",").as_str()));
-            }
-            Status::DVM_IS_READY
-        }
+        ResizeOutcome::Done => Status::DVM_IS_READY,
         ResizeOutcome::Failed { status, cause } => {
             info.push(Info::new(sys::PMIX_JOB_TERM_STATUS, Status(status.0)));
             info.push(Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, cause.as_str()));
@@ -183,13 +179,19 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
     Some(Notice { code, source: server, to: Audience::Procs(vec![to]), info })
 }
 
-/// Returns the event that the end of a session is near, for the requester that asked for a warning.
+/// Returns the event that the end of a session is near, for the requester that asked for a warning (spec E50).
 pub(super) fn warning(server: Proc, to: Proc, warning: &TimeWarning) -> Notice {
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
     info.extend(names(Some(&warning.alloc_id), warning.req_id.as_ref()));
+    info.extend(node_list(&warning.nodes));
     info.push(Info::new(sys::PMIX_SESSION_ID, warning.session.0));
     info.push(Info::new(sys::PMIX_TIME_REMAINING, warning.seconds_left));
     Notice { code: Status::ALLOC_TIMEOUT_WARNING, source: server, to: Audience::Procs(vec![to]), info }
+}
+
+/// The nodes of an event; it has none when a resource manager has granted none.
+fn node_list(nodes: &[String]) -> Option<Info> {
+    (!nodes.is_empty()).then(|| Info::new(sys::PMIX_ALLOC_NODE_LIST, nodes.join(",").as_str()))
 }
 
 fn identity(resize: &Resize) -> Vec<Info> {
@@ -451,6 +453,7 @@ mod tests {
         assert_eq!(answer(&resize(Some("mine"), outcome)), Err(Status::NOT_FOUND));
     }
 
+    /// An event names nodes, allocation and request (spec E50).
     #[test]
     fn the_event_goes_to_the_requester_alone_with_both_names_and_the_cause() {
         let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
@@ -458,14 +461,14 @@ mod tests {
         assert_eq!((done.code, &done.source), (Status::DVM_IS_READY, &Proc::new("d@0", 2)));
         assert_eq!(done.to, Audience::Procs(vec![Proc::new("d@1", 3)]));
         let nodes = Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2");
-        assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine"), nodes]);
+        assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine"), nodes.clone()]);
         let failed =
             happened(None, ResizeOutcome::Failed { status: PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause: "why".to_owned() })
                 .unwrap();
         assert_eq!(failed.code, Status::DVM_MOD);
         let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(PMIX_ERR_JOB_FAILED_TO_LAUNCH.0)));
         let words = Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, "why");
-        assert_eq!(failed.info, [quietly, id("a1"), cause, words]);
+        assert_eq!(failed.info, [quietly, id("a1"), nodes, cause, words]);
     }
 
     /// `PMIX_ALLOC_REQ_CANCEL` (spec S14).
@@ -481,10 +484,11 @@ mod tests {
         assert_eq!(cancel(&[]).unwrap_err().status, Status::BAD_PARAM);
     }
 
+    /// An event names nodes, allocation and request (spec E50).
     #[test]
     fn a_warning_says_which_session_and_how_long_it_has() {
-        let of =
-            TimeWarning { alloc_id: "a1".into(), req_id: Some("mine".into()), session: SessionId(7), seconds_left: 30 };
+        let (alloc_id, req_id_of, nodes) = ("a1".into(), Some("mine".into()), vec!["n1".to_owned(), "n2".to_owned()]);
+        let of = TimeWarning { alloc_id, req_id: req_id_of, session: SessionId(7), nodes, seconds_left: 30 };
         let notice = warning(Proc::new("d@0", 2), Proc::new("d@1", 3), &of);
         assert_eq!(
             (notice.code, &notice.to),
@@ -492,7 +496,8 @@ mod tests {
         );
         let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
         let (session, left) = (Info::new(sys::PMIX_SESSION_ID, 7u32), Info::new(sys::PMIX_TIME_REMAINING, 30u32));
-        assert_eq!(notice.info, [quietly, id("a1"), req_id("mine"), session, left]);
+        let nodes = Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2");
+        assert_eq!(notice.info, [quietly, id("a1"), req_id("mine"), nodes, session, left]);
     }
 
     #[test]

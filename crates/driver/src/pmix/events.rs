@@ -71,7 +71,7 @@ fn named(dvm: &str, info: &[Info]) -> Option<EventRange> {
 }
 
 /// Returns an event for the library, yet without addressees; `server` stands for the DVM. `None` for infos of another
-/// build.
+/// build. An event about a change of size names its nodes, allocation and request (spec E50).
 pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notice> {
     let name = |proc: &ProcId| Proc::new(proc.job.nspace(dvm), proc.rank.0);
     let source = match &event.source {
@@ -211,6 +211,8 @@ fn code(state: ProcState) -> Option<Status> {
 
 #[cfg(test)]
 mod tests {
+    use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
+
     use super::*;
 
     fn events(state: ProcState, code: Option<u8>, without_finalize: bool) -> Vec<Notice> {
@@ -236,6 +238,28 @@ mod tests {
         };
         assert_eq!(codes(true), [Status::EXIT_NONZERO_TERM, Status::PROC_TERM_WO_SYNC]);
         assert_eq!(codes(false), [Status::EXIT_NONZERO_TERM]);
+    }
+
+    /// An event names nodes, allocation and request (spec E50).
+    #[test]
+    fn a_notice_of_withdrawal_names_nodes_allocation_and_request() {
+        let withdrawal = Withdrawal {
+            job: JobId(1),
+            ranks: vec![Rank(2)],
+            nodes: vec!["n1".to_owned(), "n2".to_owned()],
+            seconds: 30,
+            alloc_id: "a1".into(),
+            req_id: Some("mine".into()),
+        };
+        let (code, info) = (PMIX_ALLOC_TIMEOUT_WARNING, EventInfo::Withdrawal(Box::new(withdrawal)));
+        let event = PmixEvent { code, source: EventSource::Dvm, info };
+        let notice = notice("d", Proc::new("d@0", 2), &event).unwrap();
+        let named = [
+            Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2"),
+            Info::new(sys::PMIX_ALLOC_ID, "a1"),
+            Info::new(sys::PMIX_ALLOC_REQ_ID, "mine"),
+        ];
+        assert!(named.iter().all(|info| notice.info.contains(info)), "{:?}", notice.info);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Guarantee: processes whose job has asked for a grace are told before their node leaves, have the time that the
-//! notice promises, and no node waits out a grace for nothing (spec E43 to E45).
+//! notice promises, and no node waits out a grace for nothing, neither its own nor that of another (spec E43 to E45,
+//! E48).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, PmixEffect, Transition};
-use ferrite_types::{CampaignId, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet};
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet,
+};
 use ferrite_wire::{DaemonMessage, EventInfo, FrameKind, HeadMessage, Message, TreeMessage};
 
 use super::changes::Changes;
@@ -35,8 +38,14 @@ pub(super) struct Graces {
     told: BTreeMap<ProcId, Told>,
     /// Jobs that are being ended.
     dying: BTreeSet<JobId>,
-    /// Shrinks that drain.
-    draining: BTreeSet<CampaignId>,
+    /// Shrinks that drain or have drained, each with the beginning of the drain.
+    drains: BTreeMap<CampaignId, Time>,
+    /// The end of the last shrink: one part of a drain leaves at a time.
+    parted: Time,
+    /// Processes that were launched, with their daemons, until the head hears that they have ended.
+    launched: BTreeMap<ProcId, DaemonRank>,
+    /// The last time at which the head heard of an end on a daemon.
+    heard: BTreeMap<DaemonRank, Time>,
     changes: Changes,
     /// Orders that were seen.
     orders: BTreeSet<u64>,
@@ -47,7 +56,7 @@ pub(super) struct Graces {
 
 impl Graces {
     /// Judges an order to leave at the moment at which the head sends it.
-    fn leaves(&self, targets: &RankSet, at: Time, drained: bool) -> Result<(), String> {
+    fn leaves(&self, targets: &RankSet, at: Time, drain: Option<Time>) -> Result<(), String> {
         let there =
             self.living.iter().filter(|(proc, rank)| targets.contains(**rank) && !self.dying.contains(&proc.job));
         let there: Vec<(ProcId, DaemonRank)> = there.map(|(proc, rank)| (*proc, *rank)).collect();
@@ -62,11 +71,18 @@ impl Graces {
                 format!("daemon {rank} is to leave, and process {proc} has time until {until} us")
             })?;
         }
+        let Some(began) = drain.filter(|_| !self.is_struck) else { return Ok(()) };
         let here = self.told.values().filter(|told| targets.contains(told.rank));
         // Without any, the processes had ended before the notice came.
-        let due = here.map(|told| told.until.min(told.ended.unwrap_or(Time::MAX))).max().filter(|_| drained);
-        require(due.is_none_or(|due| at <= due + TRIP) || self.is_struck, || {
+        let due = here.map(|told| told.until.min(told.ended.unwrap_or(Time::MAX))).max();
+        require(due.is_none_or(|due| at <= due.max(self.parted) + TRIP), || {
             format!("{targets} are to leave at {at} us, and nobody there has had time since {due:?} us")
+        })?;
+        let busy: RankSet = self.launched.values().copied().collect();
+        let idle_since = |rank: DaemonRank| self.heard.get(&rank).copied().unwrap_or(0).max(began).max(self.parted);
+        let late = targets.iter().find(|rank| !busy.contains(*rank) && at > idle_since(*rank) + TRIP);
+        require(late.is_none(), || {
+            format!("daemon {late:?} is to leave at {at} us with others, and has had no process for long")
         })
     }
 }
@@ -80,8 +96,11 @@ impl Invariant for Graces {
         self.changes.see(what);
         match what {
             Observation::Fault { .. } | Observation::Cut { .. } => self.is_struck = true,
-            Observation::ProcBorn { rank, proc } if self.asked.contains(&proc.job) => {
-                self.living.insert(*proc, *rank);
+            Observation::ProcBorn { rank, proc } => {
+                self.launched.insert(*proc, *rank);
+                if self.asked.contains(&proc.job) {
+                    self.living.insert(*proc, *rank);
+                }
             }
             Observation::ProcEnded { proc, .. } => {
                 self.living.remove(proc);
@@ -93,9 +112,12 @@ impl Invariant for Graces {
                 message: Some(Message::Head(HeadMessage::ProcsEnded { job, ends })),
                 ..
             } => {
-                for end in ends {
-                    if let Some(told) = self.told.get_mut(&ProcId { job: *job, rank: end.rank }) {
+                for proc in ends.iter().map(|end| ProcId { job: *job, rank: end.rank }) {
+                    if let Some(told) = self.told.get_mut(&proc) {
                         told.ended = Some(*at);
+                    }
+                    if let Some(rank) = self.launched.remove(&proc) {
+                        self.heard.insert(rank, *at);
                     }
                 }
             }
@@ -126,17 +148,26 @@ impl Graces {
             Effect::Trace(Transition::Job { job: JobId::DAEMONS, to, .. }) => self.ending |= *to > JobState::VmReady,
             Effect::Trace(Transition::Job { job, to, .. }) if *to > JobState::Error => drop(self.dying.insert(*job)),
             Effect::Trace(Transition::Campaign { campaign, step: CampaignStep::Draining, .. }) => {
-                self.draining.insert(*campaign);
+                self.drains.insert(*campaign, at);
             }
+            Effect::Trace(Transition::Campaign {
+                kind: CampaignKind::Shrink,
+                step: CampaignStep::Done | CampaignStep::Failed,
+                ..
+            }) => self.parted = at,
             Effect::Transmit { frame, .. } => match (message, &frame.kind) {
+                (Some(Message::Daemon(DaemonMessage::Launch(order))), _) if rank == DaemonRank::HEAD => {
+                    let place = |(own, _)| Some((ProcId { job: order.job, rank: own }, order.map.daemon_of(own)?));
+                    self.launched.extend(order.map.ranks().filter_map(place));
+                }
                 (Some(Message::Daemon(DaemonMessage::Kill(job))), _) => drop(self.dying.insert(*job)),
                 (Some(Message::Daemon(DaemonMessage::Exit)), _) => self.ending = true,
                 (Some(Message::Tree(TreeMessage::Shrink { targets })), FrameKind::Xcast { seq, .. })
                     if rank == DaemonRank::HEAD && self.orders.insert(*seq) && !self.ending =>
                 {
                     let campaign = self.changes.orders.get(seq).copied().flatten();
-                    let drained = campaign.is_some_and(|id| self.draining.contains(&id));
-                    return self.leaves(targets, at, drained);
+                    let drain = campaign.and_then(|id| self.drains.get(&id)).copied();
+                    return self.leaves(targets, at, drain);
                 }
                 _ => {}
             },

@@ -195,6 +195,8 @@ impl Reasons {
                 CampaignStep::Behind => is_behind(reason),
                 // The jobs themselves are checked with the status of jobs.
                 CampaignStep::Queued => turns_of(campaign).is_some() || is_behind(reason),
+                // The last nodes leave after a part that leaves now.
+                CampaignStep::Draining if is_behind(reason) => true,
                 CampaignStep::Draining => reason.starts_with("the processes of ") && reason.contains(" to end before "),
                 CampaignStep::Launching => daemons(" to report").is_some_and(|nodes| nodes.iter().all(is_absent)),
                 CampaignStep::WiringUp => reason.starts_with("all daemons to be wired up"),

@@ -1,7 +1,7 @@
 //! Guarantee: a request for another size is answered in two phases: at once when it begins, and by one event at its
 //! end; a client that waits gets the end as its answer. There is no second phase for refusals, for requests without
-//! change, for pushes (spec E41), and for a requester that is gone. Both phases repeat the allocation and the
-//! requester's own name (spec G8).
+//! change, for pushes (spec E41), and for a requester that is gone. Both phases repeat the allocation, the nodes
+//! and the requester's own name (spec G8, E49).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,8 +71,7 @@ impl Asked {
         let Some(begun) = self.begun.as_ref().filter(|_| !self.over) else {
             return Err(format!("an event for a request that is over or has not begun: {resize:?}"));
         };
-        let same = (&begun.alloc_id, &begun.req_id) == (&resize.alloc_id, &resize.req_id);
-        require(same, || format!("the event is about another request: {begun:?}, {resize:?}"))?;
+        require(is_about(begun, resize), || format!("the event is about another request: {begun:?}, {resize:?}"))?;
         self.over = true;
         let end = matches!(resize.outcome, ResizeOutcome::Done | ResizeOutcome::Failed { .. });
         require(end, || format!("the event says no end: {resize:?}"))
@@ -81,6 +80,14 @@ impl Asked {
     fn is_owed(&self) -> bool {
         self.begun.is_some() && !self.over && !self.pushed
     }
+}
+
+/// True when an event is about the request that was answered so: allocation, name and nodes are the same. Nodes that a
+/// resource manager is to grant have no names at first.
+fn is_about(begun: &Resize, resize: &Resize) -> bool {
+    let are_known = begun.outcome == ResizeOutcome::Begun;
+    let is_same = (&begun.alloc_id, &begun.req_id) == (&resize.alloc_id, &resize.req_id);
+    is_same && (!are_known || begun.nodes == resize.nodes)
 }
 
 impl TwoPhases {
@@ -116,9 +123,7 @@ impl TwoPhases {
             },
             PmixEffect::ResizeEvent { proc, resize } => {
                 let mine = self.calls.values_mut().filter(|(who, asked)| who == proc && asked.is_owed());
-                let about = |asked: &Asked| {
-                    asked.begun.as_ref().is_some_and(|b| (&b.alloc_id, &b.req_id) == (&resize.alloc_id, &resize.req_id))
-                };
+                let about = |asked: &Asked| asked.begun.as_ref().is_some_and(|begun| is_about(begun, resize));
                 match mine.map(|(_, asked)| asked).find(|asked| about(asked)) {
                     Some(asked) => asked.event(resize),
                     None => Err(format!("{proc} gets an event that it is not owed: {resize:?}")),

@@ -170,7 +170,7 @@ pub(crate) fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {
 }
 
 /// Puts another message into a frame.
-pub(crate) fn replace(frame: &mut Frame, with: impl Fn(Message) -> Option<Message>) {
+pub(crate) fn replace(frame: &mut Frame, with: impl FnMut(Message) -> Option<Message>) {
     if let Some(other) = Message::decode(&frame.payload).ok().and_then(with) {
         frame.payload = other.encode();
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
-use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
     DaemonMessage, Dest, EventInfo, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome,
@@ -28,6 +28,9 @@ pub(crate) struct ResizeMutations {
     /// Daemons that were told to leave.
     leaving: RankSet,
     grows: BTreeSet<u32>,
+    draining: BTreeSet<CampaignId>,
+    /// Daemons that have not been sent away with a part of a drain.
+    kept: RankSet,
     parked: BTreeSet<JobId>,
 }
 
@@ -91,6 +94,9 @@ impl ResizeMutations {
     /// Changes the effects of a daemon after `cause`.
     pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
         if rank == DaemonRank::HEAD {
+            if mutation == Mutation::LeaveTogether {
+                self.leave_together(wanted);
+            }
             self.tamper_head(mutation, cause, wanted);
             self.learn(wanted);
         }
@@ -208,6 +214,32 @@ impl ResizeMutations {
                 reroute(wanted, JobState::VmReady, JobState::Map, JobState::WaitingForDaemons);
             }
             _ => {}
+        }
+    }
+
+    /// Takes the daemons out of an order to leave while a shrink drains, and sends them away with the next one.
+    fn leave_together(&mut self, wanted: &mut [Effect]) {
+        for effect in wanted.iter() {
+            if let Effect::Trace(Transition::Campaign { campaign, step, .. }) = effect {
+                match step {
+                    CampaignStep::Draining => self.draining.insert(*campaign),
+                    _ => self.draining.remove(campaign),
+                };
+            }
+        }
+        for frame in frames(wanted) {
+            replace(frame, |message| match message {
+                Message::Tree(TreeMessage::Shrink { mut targets }) => {
+                    if self.draining.is_empty() {
+                        targets.insert_all(&self.kept);
+                    } else {
+                        self.kept.insert_all(&targets);
+                        targets = RankSet::new();
+                    }
+                    Some(Message::Tree(TreeMessage::Shrink { targets }))
+                }
+                _ => None,
+            });
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) struct Campaign {
     pub(super) targets: BTreeMap<DaemonRank, NodeId>,
     /// Earlier campaigns that change the same nodes; this one waits for them.
     pub(super) behind: BTreeSet<CampaignId>,
-    began: Timestamp,
+    pub(super) began: Timestamp,
 }
 
 impl Campaign {
@@ -128,9 +128,19 @@ impl Campaigns {
         self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind()))
     }
 
-    /// The latest open shrink of a node, begun or waiting: a later campaign changes the node after it has left.
+    /// The latest open shrink of a node, begun or waiting: a later campaign changes the node after it has left. A part
+    /// counts as its whole.
     pub(super) fn leaves_with(&self, node: NodeId) -> Option<CampaignId> {
-        self.about(node).rev().find(|(_, campaign)| campaign.kind() == CampaignKind::Shrink).map(|(id, _)| *id)
+        let shrink = self.about(node).rev().find(|(_, campaign)| campaign.kind() == CampaignKind::Shrink);
+        shrink.map(|(id, campaign)| campaign.whole().unwrap_or(*id))
+    }
+
+    /// Adds a campaign.
+    pub(super) fn add(&mut self, campaign: Campaign) -> CampaignId {
+        self.last += 1;
+        let id = CampaignId(self.last);
+        self.open.insert(id, campaign);
+        id
     }
 
     /// Enters a phase.
@@ -173,7 +183,10 @@ impl Campaigns {
 
     /// The open campaigns of a node, in their order.
     pub(super) fn about(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (&CampaignId, &Campaign)> {
-        self.open.iter().filter(move |(_, campaign)| campaign.nodes.contains(&node))
+        let about = self.open.iter().filter(|(_, campaign)| campaign.nodes.contains(&node));
+        let mut about: Vec<(&CampaignId, &Campaign)> = about.collect();
+        about.sort_by_key(|(id, campaign)| campaign.whole().unwrap_or(**id));
+        about.into_iter()
     }
 }
 
@@ -185,8 +198,6 @@ impl Head {
 
     /// Opens a campaign and raises the launch fence (spec E2).
     pub(in crate::head) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
-        self.elastic.campaigns.last += 1;
-        let id = CampaignId(self.elastic.campaigns.last);
         // All earlier campaigns of these nodes: the newest waits for each, because any may be cancelled.
         let before: BTreeSet<CampaignId> =
             plan.nodes.iter().flat_map(|node| self.elastic.campaigns.about(*node)).map(|(id, _)| *id).collect();
@@ -204,7 +215,7 @@ impl Head {
             behind: before,
             began: cx.now,
         };
-        self.elastic.campaigns.open.insert(id, campaign);
+        let id = self.elastic.campaigns.add(campaign);
         if requester.is_scheduler() {
             cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step: CampaignStep::Pushed }));
         }
@@ -238,7 +249,9 @@ impl Head {
         let (kind, failed) = (campaign.kind(), failure.is_some());
         let step = if failed { CampaignStep::Failed } else { CampaignStep::Done };
         cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
-        self.counters.count(Counted::Campaign { kind, failed });
+        if campaign.whole().is_none() {
+            self.counters.count(Counted::Campaign { kind, failed });
+        }
         self.settle_grants(cx);
         self.tell_requester(&campaign, failure.as_ref(), cx);
         match (&failure, &campaign.change) {
@@ -297,7 +310,7 @@ impl Head {
             Phase::Queued => self.turns_before(&campaign.behind),
             Phase::Launching { missing } => format!("the daemons of {} to report", of(missing)),
             Phase::WiringUp { late } => self.wireup_waits_for(late),
-            Phase::Draining(drain) => self.drain_waits_for(drain, &campaign.nodes),
+            Phase::Draining(drain) => self.drain_waits_for(id, drain, &campaign.nodes),
             Phase::Leaving => {
                 format!("the daemons of {} to leave", of(&campaign.targets.keys().copied().collect()))
             }

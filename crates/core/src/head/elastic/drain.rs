@@ -8,6 +8,7 @@ use ferrite_types::{CampaignId, CampaignKind, DaemonRank, Duration, JobId, NodeI
 use ferrite_wire::{DaemonMessage, Dest, Withdrawal};
 
 use super::phase::{Change, Phase};
+use super::turns::behind_others;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -63,7 +64,7 @@ impl Head {
     }
 
     /// The daemons of nodes that have one.
-    fn daemons_of(&self, nodes: &[NodeId]) -> RankSet {
+    pub(super) fn daemons_of(&self, nodes: &[NodeId]) -> RankSet {
         nodes.iter().filter_map(|node| self.pool.record(*node).daemon).collect()
     }
 
@@ -97,7 +98,8 @@ impl Head {
         self.begin_graces(id, cx);
     }
 
-    /// Orders the departure for shrinks whose processes have ended, or have had their time (spec E45).
+    /// Orders the departure for shrinks whose processes have ended, or have had their time (spec E45). Of the others
+    /// the nodes without a process leave, and the last nodes after them (spec E48, E49).
     pub(in crate::head) fn end_drains(&mut self, cx: &mut Cx) {
         if !self.elastic.is_any_draining() {
             return;
@@ -105,7 +107,11 @@ impl Head {
         let draining: Vec<CampaignId> = self.elastic.campaigns.draining().map(|(id, _)| id).collect();
         for id in draining {
             self.part_with_the_lost(id, cx);
+            if self.elastic.campaigns.part_of(id).is_some() {
+                continue;
+            }
             if !self.drained_jobs(id, cx.now).is_empty() {
+                self.let_the_idle_leave(id, cx);
                 continue;
             }
             match self.daemons_of(&self.elastic.campaigns.expect(id).nodes).is_empty() {
@@ -118,7 +124,7 @@ impl Head {
     }
 
     /// Waits no longer for the word of daemons that are lost.
-    fn part_with_the_lost(&mut self, id: CampaignId, cx: &mut Cx) {
+    pub(super) fn part_with_the_lost(&mut self, id: CampaignId, cx: &mut Cx) {
         let daemons = self.daemons_of(&self.elastic.campaigns.expect(id).nodes);
         let Some(drain) = self.elastic.campaigns.drain_mut(id) else { return };
         let lost: Vec<DaemonRank> = drain.untold.iter().filter(|rank| !daemons.contains(*rank)).collect();
@@ -140,10 +146,13 @@ impl Head {
     }
 
     /// The reason why a drain waits, in words.
-    pub(super) fn drain_waits_for(&self, drain: &Drain, nodes: &[NodeId]) -> String {
+    pub(super) fn drain_waits_for(&self, id: CampaignId, drain: &Drain, nodes: &[NodeId]) -> String {
         let daemons = self.daemons_of(nodes);
         let there = drain.graces.keys().filter(|job| self.jobs.lives_on(**job, &daemons));
         let jobs: Vec<String> = there.map(|job| format!("job {job}")).collect();
+        if jobs.is_empty() {
+            return behind_others(&self.elastic.campaigns.part_of(id).into_iter().collect());
+        }
         let names = self.pool.names(nodes);
         let verb = if names.len() == 1 { "leaves" } else { "leave" };
         format!(

@@ -9,6 +9,7 @@ mod grants;
 mod grow;
 mod late_wireup;
 mod launch_fence;
+mod parts;
 mod phase;
 mod plan;
 mod push;

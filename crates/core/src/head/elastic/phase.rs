@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignKind, CampaignStep, Duration, NodeId, RankSet};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, Duration, NodeId, RankSet};
 use ferrite_wire::SlotChange;
 
 use super::drain::Drain;
@@ -25,10 +25,18 @@ pub(in crate::head) enum Change {
         returns: BTreeSet<NodeId>,
         /// The longest time that processes there may have; `None` = what their jobs have asked for.
         longest: Option<Duration>,
+        /// Nodes that have left before the others, or leave now, as parts.
+        parted: Vec<NodeId>,
+        /// The shrink of which this one is a part.
+        part_of: Option<CampaignId>,
     },
 }
 
 impl Change {
+    pub(in crate::head) fn shrink(returns: BTreeSet<NodeId>, longest: Option<Duration>) -> Change {
+        Change::Shrink { returns, longest, parted: Vec::new(), part_of: None }
+    }
+
     pub(super) fn kind(&self) -> CampaignKind {
         match self {
             Change::Grow { .. } => CampaignKind::Grow,

@@ -53,7 +53,8 @@ impl Head {
             None => ResizeOutcome::Done,
             Some(Reason { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
         };
-        let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &campaign.nodes, outcome);
+        let nodes = campaign.all_nodes();
+        let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &nodes, outcome);
         self.tell(campaign.requester, resize, cx);
     }
 

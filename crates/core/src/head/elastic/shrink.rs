@@ -61,7 +61,7 @@ impl Head {
         let alloc_id = allocation.map_or_else(|| self.alloc_id_of(&nodes), |from| from.alloc_id);
         let req_id = request.req_id.clone();
         let longest = request.grace_s.map(|seconds| Duration::from_secs(seconds.into()));
-        Ok(Plan { change: Change::Shrink { returns, longest }, alloc_id, req_id, is_requested: true, nodes })
+        Ok(Plan { change: Change::shrink(returns, longest), alloc_id, req_id, is_requested: true, nodes })
     }
 
     /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.

@@ -27,6 +27,12 @@ impl Jobs {
         asked.filter_map(|job| Some((job.id, job.spec.options.grace?.time))).collect()
     }
 
+    /// Those of these daemons that still have a process of any job.
+    pub(in crate::head) fn busy_of(&self, daemons: &RankSet) -> RankSet {
+        let launched = self.iter().filter(|job| job.launch().is_some());
+        launched.flat_map(|job| job.living_on(daemons).filter_map(|rank| job.map().daemon_of(rank))).collect()
+    }
+
     /// True for a job with living processes under these daemons.
     pub(in crate::head) fn lives_on(&self, id: JobId, daemons: &RankSet) -> bool {
         self.get(id).is_some_and(|job| job.living_on(daemons).next().is_some())

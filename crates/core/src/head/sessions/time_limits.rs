@@ -1,6 +1,6 @@
 //! Time limits of sessions: the end of a session with a limit, and the warning before it. `end.rs` ends the session.
 
-use ferrite_types::{Duration, JobId, SessionId, Timestamp};
+use ferrite_types::{Duration, JobId, NodeId, SessionId, Timestamp};
 use ferrite_wire::{DaemonMessage, ExtendRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, TimeWarning};
 
 use super::registry::Sessions;
@@ -210,7 +210,9 @@ impl Head {
         for request in self.jobs.submitters_in(id) {
             cx.notice_to(request, text.clone());
         }
-        let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, seconds_left });
+        let nodes: Vec<NodeId> = self.sessions.expect(id).nodes.all().iter().copied().collect();
+        let nodes = self.pool.names(&nodes);
+        let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, nodes, seconds_left });
         match asked_by {
             Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..) => {}
             Requester::Waiting(request) | Requester::Answered(request) => {

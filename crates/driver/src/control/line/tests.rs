@@ -155,7 +155,13 @@ fn no_more_is_read_than_the_tool_takes() {
 fn what_follows_a_reply_comes_under_the_number_of_its_request() {
     play(async {
         let Ends { tool: _tool, mut head, mut later } = ends().await;
-        let warning = TimeWarning { alloc_id: "a1".into(), req_id: None, session: SessionId(2), seconds_left: 3 };
+        let warning = TimeWarning {
+            alloc_id: "a1".into(),
+            req_id: None,
+            session: SessionId(2),
+            nodes: vec!["n1".to_owned()],
+            seconds_left: 3,
+        };
         says(&mut head, DvmMessage::Warned { id: 9, warning: warning.clone() }).await;
         match later.recv().await.unwrap() {
             Later::Warned(RequestId(9), heard) => assert_eq!(heard, warning),
