@@ -46,8 +46,8 @@ pub enum Order {
     Notify(Box<Notice>, u32),
     /// Answer the request with that number.
     Answer(u64, Vec<u8>),
-    /// Read all that was sent before this order, by processes that have ended. Answered by [`Report::HeardOut`] with the
-    /// number, after the calls that were read.
+    /// Read all that processes have sent before this order. Answered by [`Report::HeardOut`] with the number, after the
+    /// calls that were read.
     HearOut(u64),
     /// Prove that the library's thread works. Answered by [`Report::Alive`] once all orders before it are done.
     Ping(u64),

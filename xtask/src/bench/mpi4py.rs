@@ -21,7 +21,7 @@ use crate::workspace::{product, pypi_dir, target, which};
 const RELEASE: &str = "4.1.2";
 const URL: &str = "https://files.pythonhosted.org/packages/75/83/231445bbcf7ef10864746c244ff2d82000011449b79275642c5d4ed8c8f4/mpi4py-4.1.2.tar.gz";
 const SHA256: &str = "56860286dc45f20e8821e93cb06669e30462348bf866f685553fa4b712d58d02";
-/// Fetches URL, compares its SHA-256 and unpacks it into DIRECTORY. Known bytes need no filter, which Python 3.11 lacks.
+/// Fetches URL, compares its SHA-256 and unpacks it into DIRECTORY. Known bytes need no filter (Python 3.11 has none).
 const FETCH: &str = "
 import hashlib, io, sys, tarfile, urllib.request
 url, digest, directory = sys.argv[1:]

@@ -179,8 +179,8 @@ impl Daemon {
         self.try_complete(proc, cx);
     }
 
-    /// Completes a process that was reaped and whose output is complete (spec L24). One that seems to lack a finalize is
-    /// judged when the library has read all that it sent (spec L133).
+    /// Completes a process that was reaped and whose output is complete (spec L24). One that seems to lack a finalize
+    /// is judged when the library has read all that it sent (spec L133).
     pub(super) fn try_complete(&mut self, proc: ProcId, cx: &mut Cx) {
         let goes_alone = self.goes_alone();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
