@@ -46,8 +46,8 @@ pub enum Order {
     Notify(Box<Notice>, u32),
     /// Answer the request with that number.
     Answer(u64, Vec<u8>),
-    /// Read all that processes have sent before this order. Answered by [`Report::HeardOut`] with the number, after the
-    /// calls that were read.
+    /// Say whether all was read that processes have sent before their ends. Answered by [`Report::HeardOut`] with the
+    /// number, after the calls that were read.
     HearOut(u64),
     /// Prove that the library's thread works. Answered by [`Report::Alive`] once all orders before it are done.
     Ping(u64),
@@ -68,8 +68,8 @@ pub enum Report {
     Delivered(u64),
     /// The library's thread works; the ping's number.
     Alive(u64),
-    /// The library has read what was sent before the order with that number.
-    HeardOut(u64),
+    /// The answer to the order with that number: true when nothing was left to read.
+    HeardOut(u64, bool),
     /// A client calls.
     Upcall(Upcall),
 }

@@ -19,10 +19,6 @@ use crate::progress::Progress;
 use crate::value::slice;
 use crate::{Info, JobInfo, Proc, Status, Upcall, Value, module};
 
-/// Rounds of the library's thread in which it reads what a process sent last: its messages are few, and each is read in
-/// one round and handled in another.
-const ROUNDS: u32 = 16;
-
 /// The library has one server per process, and its upcalls carry no context.
 static ACTIVE: RwLock<Option<Arc<Inner>>> = RwLock::new(None);
 /// Opened by the first start and kept: threads of the library may outlive a server.
@@ -403,10 +399,15 @@ impl Server {
         self.inner.progress().run(Box::new(done));
     }
 
-    /// Runs `done` on the library's thread after it has read all that has come on its connections by now (spec L133):
-    /// each round of the thread looks at them, and takes a message of each.
-    pub fn hear_out(&self, done: impl FnOnce() + Send + 'static) {
-        rounds(self.inner.progress(), ROUNDS, Box::new(done));
+    /// Asks on the library's thread whether `is_all_read`, and runs `done` there with the answer when what was read by
+    /// then is handled (spec L133).
+    pub fn hear_out(&self, is_all_read: fn() -> bool, done: impl FnOnce(bool) + Send + 'static) {
+        let next = self.inner.progress();
+        self.inner.progress().run(Box::new(move || {
+            let all = is_all_read();
+            // The thread has put what it has read behind this, and handles it first.
+            next.run(Box::new(move || done(all)));
+        }));
     }
 
     /// Passes output of a process to the tools that asked for it. `done` is called once, on the library's thread, when
@@ -537,15 +538,6 @@ impl Drop for Delivery {
             done();
         }
     }
-}
-
-/// Runs `done` on the library's thread, this many of its rounds later.
-fn rounds(progress: Arc<Progress>, left: u32, done: Box<dyn FnOnce() + Send>) {
-    let next = Arc::clone(&progress);
-    progress.run(match left {
-        0 => done,
-        _ => Box::new(move || rounds(next, left - 1, done)),
-    });
 }
 
 unsafe extern "C" fn delivered(_status: sys::pmix_status_t, delivery: *mut c_void) {

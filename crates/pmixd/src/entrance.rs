@@ -9,15 +9,19 @@ use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::raw::c_int;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use crate::pace;
 
 /// The socket over which connections come.
 static ENTRANCE: OnceLock<OwnedFd> = OnceLock::new();
+
+/// The connections that the library got and has not closed: descriptor and inode number of each.
+static CONNECTIONS: Mutex<Vec<(RawFd, u64)>> = Mutex::new(Vec::new());
 
 /// Makes the library's listener, on any port, accept the connections of this socket from now on.
 pub(crate) fn open(connections: OwnedFd) {
@@ -58,6 +62,7 @@ pub(crate) unsafe extern "C" fn accept(
             if is_tool {
                 pace::watch(connection.as_fd());
             }
+            note(&connection);
             connection.into_raw_fd()
         }
         Err(error) => return fail(error),
@@ -67,6 +72,32 @@ pub(crate) unsafe extern "C" fn accept(
         unsafe { libc::getpeername(connection, address, len) };
     }
     connection
+}
+
+/// Notes a connection, and forgets those that the library has closed.
+fn note(connection: &OwnedFd) {
+    let Some(inode) = inode(connection.as_fd()) else { return };
+    let mut all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|(number, own)| descriptor(*number).and_then(self::inode) == Some(*own));
+    all.push((connection.as_raw_fd(), inode));
+}
+
+/// True when the library has read all that has come from processes that are gone.
+pub(crate) fn is_all_read() -> bool {
+    let all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = all.iter().filter_map(|(number, own)| descriptor(*number).filter(|open| inode(*open) == Some(*own)));
+    open.into_iter().all(|open| !is_left(open) || ioctl_fionread(open).is_ok_and(|bytes| bytes == 0))
+}
+
+/// True when the process at the other end is gone.
+fn is_left(connection: BorrowedFd<'_>) -> bool {
+    let mut polled = [PollFd::from_borrowed_fd(connection, PollFlags::RDHUP)];
+    poll(&mut polled, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+}
+
+/// Tells a descriptor from a later one of the same number.
+pub(crate) fn inode(descriptor: BorrowedFd<'_>) -> Option<u64> {
+    rustix::fs::fstat(descriptor).ok().map(|stat| stat.st_ino)
 }
 
 /// Receives a connection; true for that of a tool. Any error but "not now" would make the library stop listening for

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::net::{Shutdown, shutdown};
 
-use crate::entrance;
+use crate::entrance::{self, inode};
 
 /// The time in which a tool has to take some of what waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -152,8 +152,4 @@ impl Tool {
             let _ = shutdown(open, Shutdown::Both);
         });
     }
-}
-
-fn inode(descriptor: BorrowedFd<'_>) -> Option<u64> {
-    rustix::fs::fstat(descriptor).ok().map(|stat| stat.st_ino)
 }

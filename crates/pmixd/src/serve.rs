@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::pace;
+use crate::{entrance, pace};
 use ferrite_pmix::protocol::{Frames, Order, Report, frame_report};
 use ferrite_pmix::{JobInfo, Replies, Server, ServerConfig};
 
@@ -141,7 +141,9 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
             }
         }
         Order::Answer(number, answer) => out.replies.answer(number, &answer),
-        Order::HearOut(number) => server.hear_out(move || out.say(&Report::HeardOut(number))),
+        Order::HearOut(number) => {
+            server.hear_out(entrance::is_all_read, move |all| out.say(&Report::HeardOut(number, all)));
+        }
         Order::Ping(number) => server.ping(move || out.say(&Report::Alive(number))),
     }
 }

@@ -76,14 +76,16 @@ impl Daemon {
         // SIGCONT, also at the end of a session's pause, is no release.
         let is_kept = |proc: &ProcId| signal == Signal::CONT && job.keeps_stopped(proc.rank);
         let is_meant = |proc: &ProcId| ranks.is_empty() || ranks.contains(&proc.rank);
-        for proc in job.living().filter(|proc| is_meant(proc) && !is_kept(proc)) {
+        let is_here = |proc: &ProcId| !job.procs[&proc.rank].has_left();
+        for proc in job.living().filter(|proc| is_meant(proc) && is_here(proc) && !is_kept(proc)) {
             cx.effect(Effect::Signal { proc, signal });
         }
     }
 
     fn signal_living(&mut self, id: JobId, signals: &[Signal], cx: &mut Cx) {
         let job = self.job_mut(id);
-        for proc in job.living().collect::<Vec<_>>() {
+        let here = job.living().filter(|proc| !job.procs[&proc.rank].has_left());
+        for proc in here.collect::<Vec<_>>() {
             if let Some(local) = job.procs.get_mut(&proc.rank) {
                 // A process that has already ended by itself keeps its own exit status.
                 local.killed |= local.exit.is_none();

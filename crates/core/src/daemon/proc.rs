@@ -85,6 +85,11 @@ impl LocalProc {
         self.stdout.closed && self.stderr.closed
     }
 
+    /// True for a process of which nothing is left on this node.
+    pub(super) fn has_left(&self) -> bool {
+        self.exit.is_some() && self.output_is_through()
+    }
+
     /// True for a process that has ended well but for a finalize of which nothing was heard.
     fn lacks_finalize(&self, status: ExitStatus, exit_without_sync_ok: bool) -> bool {
         status == ExitStatus::Exited(0) && self.connected && !self.finalized && !exit_without_sync_ok

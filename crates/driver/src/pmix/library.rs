@@ -47,8 +47,8 @@ const BATCH: usize = 64;
 pub(super) enum Event {
     /// A client calls.
     Upcall(Upcall),
-    /// The library has read all that came before the order with that number.
-    HeardOut(u64),
+    /// The answer to the order with that number: true when the library has read all that ended processes have sent.
+    HeardOut(u64, bool),
     /// The library refuses this job: its namespace, and the reason in words.
     Refused(String, String),
     /// The process is gone: the reason in words.
@@ -161,8 +161,8 @@ impl Library {
         let _ = told.await;
     }
 
-    /// Has the library read what processes have sent that have ended. [`Event::HeardOut`] follows with the number, or
-    /// [`Event::Ended`].
+    /// Asks whether the library has read what processes have sent that have ended. [`Event::HeardOut`] follows with the
+    /// number, or [`Event::Ended`].
     pub(super) fn hear_out(&self) -> u64 {
         let number = self.0.number();
         self.order(Order::HearOut(number));

@@ -43,6 +43,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken, Registration, RequestId};
@@ -78,6 +79,9 @@ const PMI_FD: RawFd = 3;
 pub(crate) type ChildEnv = Vec<(String, String)>;
 /// Descriptors of a process, with their numbers there.
 pub(crate) type ChildFds = Vec<(RawFd, OwnedFd)>;
+
+/// The time that the library gets to read what an ended process has sent, before it is asked again.
+const UNREAD: Duration = Duration::from_millis(1);
 
 /// The bridge between the machine and libpmix.
 pub(crate) struct PmixBridge {
@@ -379,6 +383,15 @@ impl Shared {
         }
     }
 
+    /// Asks the library again, which reads soon: nothing says when. A library that hangs is ended.
+    fn ask_again(self: &Rc<Self>, proc: ProcId) {
+        let shared = Rc::clone(self);
+        spawn_local(async move {
+            tokio::time::sleep(UNREAD).await;
+            shared.hear_out(proc);
+        });
+    }
+
     fn heard_out(&self, proc: ProcId) {
         // The machine is gone only while this process is ending.
         let _ = self.inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(proc))));
@@ -642,9 +655,13 @@ impl Shared {
                         newcomer.into_iter().for_each(|proc| self.welcome(proc));
                     }
                 }
-                Event::HeardOut(number) => {
-                    let heard = self.ended.borrow_mut().remove(&number);
-                    heard.into_iter().for_each(|proc| self.heard_out(proc));
+                Event::HeardOut(number, all) => {
+                    let asked = self.ended.borrow_mut().remove(&number);
+                    match asked {
+                        Some(proc) if all => self.heard_out(proc),
+                        Some(proc) => self.ask_again(proc),
+                        None => {}
+                    }
                 }
                 Event::Refused(nspace, cause) => {
                     let job = self.names.borrow().get(&nspace).map(|known| known.job);

@@ -104,7 +104,7 @@ impl Watch {
             Report::Alive(number) => {
                 state.ping.take_if(|(awaited, _)| *awaited == number);
             }
-            Report::HeardOut(number) => drop(self.events.send(Event::HeardOut(number))),
+            Report::HeardOut(number, all) => drop(self.events.send(Event::HeardOut(number, all))),
             Report::Upcall(upcall) => drop(self.events.send(Event::Upcall(upcall))),
         }
     }
