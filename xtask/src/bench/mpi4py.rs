@@ -4,7 +4,6 @@
 //! The suite comes from mpi4py's sources on PyPI; its release is that of the installed package.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,8 +109,13 @@ struct Found {
 }
 
 fn tried(suite: &Path, mpi: Mpi, launcher: Launcher, ranks: u32) -> Result<Found> {
-    let results = tempfile::tempdir()?;
+    let (results, libraries) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let mut command = call(mpi, launcher)?;
+    if let Some((library, name)) = library(mpi) {
+        // The package looks for the library by the name that the one of PyPI has.
+        std::os::unix::fs::symlink(&library, libraries.path().join(name))?;
+        command.env("MPI4PY_LIBMPI", library).env("LD_LIBRARY_PATH", libraries.path());
+    }
     command.args(["-n", &ranks.to_string()]).arg(interpreter(mpi)?).arg(source("mpi4py_suite.py"));
     command.arg(suite).arg(results.path()).arg("--quiet").current_dir(results.path());
     let outcome = run(&mut command, Duration::from_secs(LIMIT_S + 2 * GRACE_S))?;
@@ -159,20 +163,17 @@ fn call(mpi: Mpi, launcher: Launcher) -> Result<Command> {
     // What mpi4py's own automatic tests set: more processes than processors, which give way to each other.
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "true").env("OMPI_MCA_mpi_yield_when_idle", "true");
-    if let Some(library) = library(mpi) {
-        command.env("MPI4PY_LIBMPI", library);
-    }
     Ok(command)
 }
 
-/// Debian's libraries, which the packages of PyPI load as well.
-fn library(mpi: Mpi) -> Option<OsString> {
-    let name = match mpi {
-        Mpi::OpenMpi4 => "libmpi.so.40",
-        Mpi::Mpich4 => "libmpich.so.12",
+/// Debian's libraries, which the packages of PyPI load as well, and their names there.
+fn library(mpi: Mpi) -> Option<(PathBuf, &'static str)> {
+    let (file, name) = match mpi {
+        Mpi::OpenMpi4 => ("libmpi.so.40", "libmpi.so.40"),
+        Mpi::Mpich4 => ("libmpich.so.12", "libmpi.so.12"),
         Mpi::OpenMpi5 | Mpi::Mpich5 => return None,
     };
-    Some(format!("/usr/lib/{}-linux-gnu/{name}", std::env::consts::ARCH).into())
+    Some((Path::new("/usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH)).join(file), name))
 }
 
 fn interpreter(mpi: Mpi) -> Result<PathBuf> {
