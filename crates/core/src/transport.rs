@@ -57,8 +57,8 @@ pub(crate) struct Transport {
     senders: BTreeMap<u64, RankSet>,
     /// At the head: the purposes of the broadcasts in flight.
     purposes: BTreeMap<u64, Purpose>,
-    /// True while the probe timer is set.
-    probing: bool,
+    /// The time for which the probe timer is set.
+    probe_at: Option<Timestamp>,
     /// The number of dropped frames without a route; their authors will probe.
     undeliverable: u64,
 }
@@ -75,7 +75,7 @@ impl Transport {
             kept: BTreeMap::new(),
             senders: BTreeMap::new(),
             purposes: BTreeMap::new(),
-            probing: false,
+            probe_at: None,
             undeliverable: 0,
         }
     }

@@ -66,6 +66,6 @@ mod xcast;
 pub use adoption::Adoption;
 pub use rollup::{Gathered, Rollups};
 pub use split::Split;
-pub use streams::{Ack, Arrival, Probe, Stamp, Streams};
+pub use streams::{Ack, Arrival, FIRST_PROBE, Probe, Stamp, Streams};
 pub use tree::Tree;
 pub use xcast::{Progress, Receipt, Xcasts};

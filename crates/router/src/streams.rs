@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 
 /// The time after which a sender probes; each further wait is twice as long.
-const FIRST_PROBE: Duration = Duration::from_millis(1_000);
+pub const FIRST_PROBE: Duration = Duration::from_millis(1_000);
 const LAST_PROBE: Duration = Duration::from_millis(16_000);
 /// The number of messages after which a separate acknowledgement is due.
 const ACK_EVERY: u32 = 32;

@@ -2,7 +2,7 @@
 //! after a loss. The parent module handles broadcasts and messages over one link.
 
 use bytes::Bytes;
-use ferrite_router::{Ack, Probe};
+use ferrite_router::{Ack, FIRST_PROBE, Probe};
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 use ferrite_wire::{Dest, Frame, FrameKind, Message, Numbers};
 
@@ -52,8 +52,10 @@ impl Transport {
     }
 
     fn originate(&mut self, now: Timestamp, dest: Dest, kind: FrameKind, payload: Bytes, fx: &mut Effects) {
-        if !self.probing {
-            self.await_probe(now, fx);
+        // Others that have been silent for long are probed seldom; the addressee of this message is not.
+        let first = now + FIRST_PROBE;
+        if self.probe_at.is_none_or(|at| first < at) {
+            self.set_probe(first, fx);
         }
         self.pass_on(now, Frame { dest, origin: self.me, kind, payload }, fx);
     }
@@ -67,11 +69,15 @@ impl Transport {
 
     /// Sets the probe timer for the first daemon that will exceed the limit, and groups the others with it.
     fn await_probe(&mut self, now: Timestamp, fx: &mut Effects) {
-        let due = self.streams.next_due();
-        self.probing = due.is_some();
-        if let Some(due) = due {
-            fx.push(Effect::SetTimer { timer: Timer::Link(LinkTimer::Probe), at: due.max(now + PROBE_TOGETHER) });
+        self.probe_at = None;
+        if let Some(due) = self.streams.next_due() {
+            self.set_probe(due.max(now + PROBE_TOGETHER), fx);
         }
+    }
+
+    fn set_probe(&mut self, at: Timestamp, fx: &mut Effects) {
+        self.probe_at = Some(at);
+        fx.push(Effect::SetTimer { timer: Timer::Link(LinkTimer::Probe), at });
     }
 
     pub(super) fn probe(&mut self, now: Timestamp, probes: Vec<Probe>, fx: &mut Effects) {
