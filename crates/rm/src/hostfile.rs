@@ -440,7 +440,8 @@ impl Items {
         let slots = add(entry.slots, new.slots);
         entry.slots = SlotCount::Given(slots.ok_or_else(|| Problem::TooManySlots(new.name.clone()))?);
         entry.max_slots = match (entry.max_slots, new.max_slots) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            // No host has more slots than that.
+            (Some(a), Some(b)) => Some(a.saturating_add(b).min(LARGEST)),
             (a, b) => a.or(b),
         };
         entry.user = entry.user.take().or_else(|| new.user.clone());

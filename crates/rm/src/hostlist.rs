@@ -229,7 +229,10 @@ fn sum(a: ItemSlots, b: ItemSlots, host: &str) -> Result<ItemSlots, HostListErro
         ItemSlots::All | ItemSlots::Adjust(_) => None,
     };
     match (a, b) {
-        (ItemSlots::Adjust(x), ItemSlots::Adjust(y)) => Ok(ItemSlots::Adjust(x.saturating_add(y))),
+        (ItemSlots::Adjust(x), ItemSlots::Adjust(y)) => match x.saturating_add(y) {
+            both if both.unsigned_abs() <= LARGEST => Ok(ItemSlots::Adjust(both)),
+            _ => Err(HostListError::TooManySlots { host: host.to_owned() }),
+        },
         (ItemSlots::Adjust(_), _) | (_, ItemSlots::Adjust(_)) => Err(HostListError::Mixed { host: host.to_owned() }),
         _ => match (count(a), count(b)) {
             (Some(x), Some(y)) if x + y <= LARGEST => Ok(ItemSlots::Given(x + y)),
@@ -303,6 +306,15 @@ mod tests {
         assert_eq!(text("n0,n0,n1,n0"), "n0:3,n1");
         assert_eq!(text("n0:2,n0:3"), "n0:5");
         assert_eq!(text("n0,n0:*"), "n0:*");
+        assert_eq!(text("n0:-2,n0:-3"), "n0:-5");
+    }
+
+    #[test]
+    fn sums_that_no_list_could_say_are_refused() {
+        let refused = "--host: the slots of n4 add up to more than 65535";
+        for list in ["n4:-26420,n0,n4:-26420,n4:-26420", "n4:+40000,n4:+40000", "n4:40000,n4:40000"] {
+            assert_eq!(text(list), refused, "{list}");
+        }
     }
 
     #[test]
