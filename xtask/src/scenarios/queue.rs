@@ -24,7 +24,7 @@ struct Files {
 
 impl Files {
     fn new(c: &Context) -> Result<Files> {
-        let (begun, go) = (c.file("begun", "")?, c.bed().shared().join("go"));
+        let (begun, go) = (c.file("begun", "")?, c.bed().shared().join("go-on"));
         // The directory is that of all scenarios.
         let _ = std::fs::remove_file(&go);
         Ok(Files { begun, go })

@@ -48,6 +48,8 @@ fn a_process_that_calls_itself_a_tool_is_served_without_a_persistent_dvm(c: &Con
 /// A tool names the `prterun` to which it attaches in each way (spec L35).
 fn a_tool_attaches_to_prterun_which_has_the_exit_code_of_its_own_job(c: &Context) -> Result<()> {
     let (file, go) = (c.bed().shared().join("rendezvous"), c.bed().shared().join("go"));
+    // The directory is that of all scenarios.
+    let _ = std::fs::remove_file(&go);
     let script = format!("while [ ! -e {} ]; do sleep 0.05; done; exit 3", go.display());
     let own = c.prterun("--host n0:4,n1:4 -n 1 sh -c")?.words([script])?.env("PMIX_LAUNCHER_RNDZ_FILE", &file);
     let own = own.start()?;
