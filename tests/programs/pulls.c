@@ -15,9 +15,10 @@
 #include "flags.h"
 #include "status.h"
 
-static bool is_registered, has_come, is_over, is_deaf;
+static bool is_registered, has_come, is_over, is_deaf, has_ended;
 static const char *nspace;
 static int code;
+static pmix_status_t ended;
 
 static void got(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *bytes,
                 pmix_info_t info[], size_t ninfo)
@@ -61,6 +62,13 @@ static void registered(pmix_status_t status, size_t id, void *data)
     set(&is_registered);
 }
 
+static void pull_ended(pmix_status_t status, void *data)
+{
+    (void)data;
+    ended = status;
+    set(&has_ended);
+}
+
 int main(int argc, char **argv)
 {
     pmix_proc_t me, from;
@@ -100,7 +108,10 @@ int main(int argc, char **argv)
         wait_until(&has_come);
         if (!strcmp(word, "gone"))
             _exit(0);
-        pmix_status_t ended = PMIx_IOF_deregister((size_t)status, NULL, 0, NULL, NULL);
+        /* Without a function the call of libpmix 4.2.2 may wait for ever for a lock of its own. */
+        ended = PMIx_IOF_deregister((size_t)status, NULL, 0, pull_ended, NULL);
+        if (ended == PMIX_SUCCESS)
+            wait_until(&has_ended);
         fprintf(stderr, "ended %s\n", name_of(ended));
         /* PMIx_tool_finalize of libpmix 4.2.2 may wait for ever for output that has come after the end. */
         _exit(0);
