@@ -286,7 +286,7 @@ fn a_node_that_has_left_with_a_part_comes_again_while_another_has_time() {
     assert!(unanswered(&dvm, 2) && unanswered(&dvm, 4));
     dvm.submit(5, on("b.out", &["n3"]));
     assert_eq!(dvm.running.len(), 2, "n3 is a node like any other");
-    // What has left has left: the shrink does not take the node a second time.
+    // The shrink does not take a node a second time that has left.
     dvm.exit_proc(0, ExitStatus::Exited(0));
     assert_eq!((outcome(&dvm, 2), outcome(&dvm, 4)), (&ResizeOutcome::Done, &ResizeOutcome::Done));
     assert_eq!(states(&mut dvm, 6), "n0 up, n1 up, n2 up, n3 up");
@@ -309,7 +309,7 @@ fn a_second_shrink_of_a_node_ends_with_the_part_that_it_leaves_with() {
     assert_eq!(dvm.offered, ["n3", "n2"], "each is offered once");
 }
 
-/// What has left has left, whatever becomes of the rest (spec E49).
+/// A node that has left stays away, whatever becomes of the rest (spec E49).
 #[test]
 fn after_a_part_has_left_the_rest_may_be_lost_and_is_not_taken_back() {
     let mut dvm = dvm(4);

@@ -12,6 +12,7 @@ use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket
 use crate::count::Phase;
 use crate::event::Event;
 use crate::invariants::Observation;
+use crate::mutation::Mutation;
 use crate::pmix::Waiting;
 use crate::process::Process;
 use crate::queue::Time;
@@ -279,7 +280,11 @@ impl World {
             }
             PmixEffect::Absent(proc) => self.leaves_meetings(rank, proc),
             PmixEffect::HearOut(proc) => {
-                self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(proc))));
+                let heard = Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(proc)));
+                match self.scenario.mutation {
+                    Some(Mutation::HeardTooSoon) => self.queue.after(0, Event::Input(rank, heard)),
+                    _ => drop(self.upcall(rank, heard)),
+                }
             }
             PmixEffect::Reply { token, result } => {
                 let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));

@@ -64,6 +64,8 @@ pub enum Mutation {
     NoRestart,
     /// The library is not told of processes that fail before their init.
     NoAbsent,
+    /// The library says that it has read all that an ended process has sent, and has not.
+    HeardTooSoon,
     /// Failures are announced twice.
     ToldTwice,
     /// Processes that wait for a debugger are told to go on at once.
@@ -298,7 +300,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 26] = [
+    pub const ALL: [Mutation; 27] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
@@ -318,6 +320,7 @@ impl Mutation {
         Mutation::TwoRestarts,
         Mutation::NoRestart,
         Mutation::NoAbsent,
+        Mutation::HeardTooSoon,
         Mutation::ToldTwice,
         Mutation::NoDebugger,
         Mutation::NoExit,
@@ -489,8 +492,8 @@ impl Mutation {
                 }
             }),
             Mutation::SpawnTwice => double(wanted, |e| matches!(e, Effect::Spawn { .. })),
-            // The head gets this fault with its configuration.
-            Mutation::MoreSlots => {}
+            // The head gets this fault with its configuration, and `World` plays the library of the next.
+            Mutation::MoreSlots | Mutation::HeardTooSoon => {}
             Mutation::NoKill => wanted.retain(|e| !matches!(e, Effect::Signal { .. })),
             Mutation::ForgottenChild => {
                 let passes_on = |e: &Effect| matches!(e, Effect::Transmit { frame, .. } if matches!(frame.kind, FrameKind::Xcast { .. }));

@@ -160,7 +160,7 @@ fn call(mpi: Mpi, launcher: Launcher) -> Result<Command> {
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
         command.env(name, "1");
     }
-    // What mpi4py's own automatic tests set: more processes than processors, which give way to each other.
+    // The settings of mpi4py's own automatic tests: more processes than processors, which give way to each other.
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "true").env("OMPI_MCA_mpi_yield_when_idle", "true");
     Ok(command)

@@ -507,7 +507,7 @@ fn elastic_an_idle_node_leaves_while_another_of_its_shrink_has_time(c: &Context)
         expect_up(c, [0, 1, 2])?;
         let waits = status()?;
         ensure!(waits.contains("before n2 leaves"), "n2 has time:\n{waits}");
-        // What has left may come again, and stays.
+        // A node that has left may come again, and stays.
         grow(c, &[3])?;
         hostnames(c, &[1, 3])?;
         end_on(2)?;

@@ -19,7 +19,7 @@ pub(super) struct LocalProc {
     /// True after its init; `finalized` is true after its finalize.
     pub(super) connected: bool,
     pub(super) finalized: bool,
-    /// What is known of calls that it made before it ended, and that the library may not have read yet.
+    /// Whether the library has read all calls that it made before its end.
     last_calls: LastCalls,
     /// True after it asked for the end of its job, or of itself.
     pub(super) aborted: bool,

@@ -1,8 +1,8 @@
 //! The jobs that wait for slots, in their order: by priority, and clients take turns (spec L122, L123). It knows jobs
 //! by their numbers. The queue (`queue.rs`), its only user, decides which of them may begin.
 //!
-//! What it costs to add, find or remove a job, and to find the first ones of a session, does not grow with the number
-//! of jobs that wait (spec L128).
+//! The cost of adding, finding or removing a job, and of finding the first ones of a session, does not grow with the
+//! number of jobs that wait (spec L128).
 
 use std::cell::Cell;
 use std::cmp::Reverse;
