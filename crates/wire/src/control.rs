@@ -5,17 +5,19 @@
 //! client numbers its requests; everything that belongs to one carries its number, and each gets exactly one [`Reply`].
 
 mod batch;
+mod job;
 mod session;
 
 use bytes::Bytes;
 use ferrite_types::{
     AllocId, AllocReqId, CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState,
-    PictureFormat, PmixStatus, ProcId, ProcState, Rank, SessionId, Signal, StdinTarget,
+    PictureFormat, PmixStatus, ProcState, Rank, SessionId, Signal,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::batch::{BatchCounts, BatchId, BatchOrder, BatchPiece, BatchStart, BatchStatus, MOST_OF_BATCH};
+pub use self::job::{AppRecord, Ending, JobDetail, JobRecord, JobStatus, ProcStatus};
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
@@ -640,177 +642,6 @@ pub struct NodeStatus {
     pub cores: u32,
     /// The jobs with processes there that have not ended, each with the number of these processes.
     pub jobs: Vec<(JobId, u32)>,
-}
-
-/// The status line of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobStatus {
-    /// Its number.
-    pub job: JobId,
-    /// The job whose process has spawned it; `None` = it was submitted.
-    pub parent: Option<JobId>,
-    /// Its programs, separated by ` : `.
-    pub name: String,
-    /// The name that its author has given it; empty = none.
-    pub task: String,
-    /// Its priority among jobs that wait for slots.
-    pub priority: i16,
-    /// The command lines of its programs, quoted for a shell and separated by ` : `; a long one is cut and ends with
-    /// `…`.
-    pub command: String,
-    /// The working directory of its first program; `None` = each process has one of its own.
-    pub wdir: Option<String>,
-    /// Its processes; 0 before they are mapped.
-    pub procs: u32,
-    /// Its nodes; 0 before they are mapped.
-    pub nodes: u32,
-    /// Name of its first node; empty before it is mapped.
-    pub first_node: String,
-    /// Its state.
-    pub state: JobState,
-    /// The exit code; `None` while it is open.
-    pub exit_code: Option<u8>,
-    /// Its end; `None` until it is over.
-    pub ending: Option<Ending>,
-    /// The reason why it waits; empty when it is over.
-    pub waiting_for: String,
-    /// The time of its submission (microseconds since the DVM began).
-    pub submitted_us: u64,
-    /// The time at which all its processes were started.
-    pub running_us: Option<u64>,
-    /// The time of its end.
-    pub ended_us: Option<u64>,
-}
-
-/// The kind of a job's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ending {
-    /// All its processes ended well, or as its options allow.
-    Done,
-    /// A process failed, or could not be started.
-    Failed,
-    /// A user ended it, or it reached its time limit.
-    Killed,
-    /// No process was started: it could not be placed, or the nodes that it waited for did not come.
-    Refused,
-    /// Nodes with its processes have left or were lost.
-    LostRanks,
-}
-
-impl Ending {
-    /// In words.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Ending::Done => "done",
-            Ending::Failed => "failed",
-            Ending::Killed => "killed",
-            Ending::Refused => "refused",
-            Ending::LostRanks => "lost ranks",
-        }
-    }
-}
-
-/// The details of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobDetail {
-    /// Its status line.
-    pub status: JobStatus,
-    /// Its namespace.
-    pub nspace: String,
-    /// The time at which it entered each state (microseconds since the DVM began), in order.
-    pub states: Vec<(JobState, u64)>,
-    /// Its processes; empty when it is over.
-    pub procs: Vec<ProcStatus>,
-    /// The places of its processes, a line for each node or group of equal nodes: `n0  [0 1 . .] [2 3 . .]`; empty
-    /// when it is over.
-    pub places: Vec<String>,
-    /// The cause of its failure; empty without one.
-    pub cause: String,
-    /// Processes that went with their nodes, by a departure or a loss, in this order.
-    pub lost_ranks: Vec<Rank>,
-    /// Further data of the head (docs/spec/sessions.md).
-    pub record: JobRecord,
-}
-
-/// The head's record of a job (docs/spec/sessions.md).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobRecord {
-    /// The session in which it runs.
-    pub session: SessionId,
-    /// The personality that parsed its command line.
-    pub personality: String,
-    /// The tool that submitted it, or the job that it descends from; empty = unknown.
-    pub launcher: String,
-    /// The process that has spawned it.
-    pub parent: Option<ProcId>,
-    /// Jobs that its processes have spawned and that are not over.
-    pub children: Vec<JobId>,
-    /// Its programs.
-    pub apps: Vec<AppRecord>,
-    /// The directory of its files on the head's node, which exists while processes of that node use PMIx; its
-    /// counterparts on other nodes lie in the session directories of their daemons.
-    pub session_dir: String,
-    /// The process sets with processes of it, each with its number of members.
-    pub sets: Vec<(String, u32)>,
-    /// The ranks that read its standard input.
-    pub stdin: Option<StdinTarget>,
-    /// Slots of the nodes that it may use.
-    pub slots: u32,
-    /// The last node to which it was mapped, by name; empty before it is mapped.
-    pub bookmark: String,
-    /// Nodes that host it.
-    pub daemons: u32,
-    /// The number of these nodes whose daemons have attempted its processes.
-    pub daemons_reported: u32,
-    /// Processes that are mapped.
-    pub mapped: u32,
-    /// Processes that are mapped to the head's node.
-    pub local: u32,
-    /// Processes that were started.
-    pub launched: u32,
-    /// Processes on nodes whose processes have all called init.
-    pub registered: u32,
-    /// Processes on nodes whose processes have all said that they wait for a debugger.
-    pub ready_for_debug: u32,
-    /// Processes that have ended.
-    pub terminated: u32,
-    /// The number of stack traces that were taken of its processes (`--get-stack-traces`).
-    pub traces: u32,
-    /// The number of times that failed processes were started again.
-    pub restarts: u32,
-}
-
-/// The record of one program of a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AppRecord {
-    /// The program and its first arguments, as far as the record of a job has room for them.
-    pub argv: Vec<String>,
-    /// The number of arguments that are left out at the end.
-    pub left_out: u32,
-    /// The number of its processes; 0 before it is mapped.
-    pub procs: u32,
-    /// Its working directory; `None` = each process has one of its own.
-    pub wdir: Option<String>,
-}
-
-/// The status of a process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcStatus {
-    /// Its rank.
-    pub rank: Rank,
-    /// Its app's index.
-    pub app: u16,
-    /// Its node's name.
-    pub node: String,
-    /// Its binding: `package[0][core:L0]`; empty when it is not bound, or in a job of very many processes.
-    pub bound_to: String,
-    /// Names of the devices that it was given.
-    pub devices: Vec<String>,
-    /// Its pid on its node, once it runs.
-    pub pid: Option<u32>,
-    /// Its state.
-    pub state: ProcState,
 }
 
 macro_rules! framed {
