@@ -1984,7 +1984,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__shrink)
-            opts="-H -h --host --nodes --alloc-id --req-id --push --grace --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-H -h --host --nodes --alloc-id --req-id --push --grace --force --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -197,6 +197,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l namespace -d 'The D
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l push -d 'Take the nodes out as a scheduler: no requester is told'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l force -d 'Take the nodes also from elastic jobs (prun --elastic) that would refuse, or have too few processes left'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait -d 'Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'

@@ -247,6 +247,7 @@ _arguments "${_arguments_options[@]}" : \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--push[Take the nodes out as a scheduler\: no requester is told]' \
+'--force[Take the nodes also from elastic jobs (prun --elastic) that would refuse, or have too few processes left]' \
 '--wait[Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \

@@ -5,6 +5,7 @@ use ferrite_core::{
     Account, DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, Recall, Recalled, RequestId, SpawnRequest,
     Transition,
 };
+use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
 use ferrite_wire::control::{EndedJobs, Reply, Request};
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
@@ -323,8 +324,12 @@ impl World {
                     self.go_on(rank, &[proc]);
                 }
             }
+            PmixEffect::Event { event, to, .. } => {
+                if event.code == PMIX_ALLOC_TIMEOUT_WARNING {
+                    self.answer_withdrawal(rank, &to);
+                }
+            }
             PmixEffect::Notify { .. }
-            | PmixEffect::Event { .. }
             | PmixEffect::Release(_)
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }

@@ -34,12 +34,16 @@ pub const PMIX_ERR_NOT_SUPPORTED: PmixStatus = PmixStatus(-47);
 pub const PMIX_ERR_NO_PERMISSIONS: PmixStatus = PmixStatus(-23);
 /// A resource that does not suffice.
 pub const PMIX_ERR_OUT_OF_RESOURCE: PmixStatus = PmixStatus(-29);
+/// A resource that is in use.
+pub const PMIX_ERR_RESOURCE_BUSY: PmixStatus = PmixStatus(-28);
 /// A limit of time that has passed.
 pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
 /// Event: all processes of a job are started.
 pub const PMIX_LAUNCH_COMPLETE: PmixStatus = PmixStatus(-174);
 /// Event: the time of an allocation, or of some of its nodes, is nearly up.
 pub const PMIX_ALLOC_TIMEOUT_WARNING: PmixStatus = PmixStatus(-194);
+/// Event of this DVM (below `PMIX_EXTERNAL_ERR_BASE`): nodes that were announced to leave stay (spec E53).
+pub const FERRITE_NODES_STAY: PmixStatus = PmixStatus(-3_001);
 /// Event: a job runs.
 pub const PMIX_EVENT_JOB_START: PmixStatus = PmixStatus(-191);
 /// Event: a job is over.

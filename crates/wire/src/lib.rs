@@ -36,7 +36,7 @@ pub use message::{DaemonMessage, HeadMessage, Message, TreeMessage};
 pub use preload::FilePiece;
 pub use process_set::{MAX_SET_NAME, ProcessSet, bad_set_name};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
-pub use query::{ControlOrder, Fact, Subject};
+pub use query::{ControlOrder, Fact, Subject, WithdrawalAnswer};
 pub use relayed::{ClientWord, Served};
 pub use resize::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome,

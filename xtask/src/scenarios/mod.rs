@@ -15,6 +15,7 @@ mod debuggers;
 mod debugging;
 mod dvm;
 mod elastic;
+mod elastic_jobs;
 mod elastic_pmix;
 mod endings;
 mod events;
@@ -152,6 +153,7 @@ fn all() -> Vec<Scenario> {
     all.extend(psets::all());
     all.extend(pulls::all());
     all.extend(push::all());
+    all.extend(elastic_jobs::all());
     all.extend(elastic_pmix::all());
     all.extend(service::all());
     all.extend(sessions::all());

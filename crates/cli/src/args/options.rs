@@ -274,6 +274,11 @@ pub(crate) struct ControlOptions {
     /// PMIX_ALLOC_TIMEOUT_WARNING in any case
     #[arg(long, value_name = "SIGNAL")]
     pub(crate) grace_signal: Option<String>,
+    /// The job may have MIN to MAX processes, with all that it spawns. No shrink leaves it fewer than MIN, and its
+    /// processes may refuse that their nodes leave, or ask for time, unless the shrink is forced (pdvm shrink --force).
+    /// They are told 30 s before; --grace gives another time
+    #[arg(long, value_name = "MIN:MAX")]
+    pub(crate) elastic: Option<String>,
     /// Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors,
     /// fwd-environment, output-proctable, timeout=T ...
     #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]

@@ -253,6 +253,9 @@ pub(crate) struct ShrinkOptions {
     /// The longest time for processes there, whatever their jobs have asked for (prun --grace); 0: they are not told
     #[arg(long, value_name = "SECONDS")]
     pub(crate) grace: Option<u32>,
+    /// Take the nodes also from elastic jobs (prun --elastic) that would refuse, or have too few processes left
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change
     #[arg(long)]
     pub(crate) wait: bool,

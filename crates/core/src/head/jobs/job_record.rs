@@ -29,6 +29,7 @@ impl Head {
             session_dir: format!("{}/{}", self.config.session_dir, job.id),
             sets: self.sets_of(job.id),
             stdin: job.spec.stdin,
+            elastic: job.spec.options.elastic.map(|range| (range, self.jobs.places_of_tree(job.root).len() as u32)),
             slots: self.slots_for(job),
             bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),
             daemons,

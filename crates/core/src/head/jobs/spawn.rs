@@ -434,6 +434,10 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     placement_defaults::from_params(spec, params);
     spec.stdin.get_or_insert(StdinTarget::None);
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
+    if !submission.separate && parent.spec.options.elastic.is_some() {
+        spec.options.elastic = parent.spec.options.elastic;
+        spec.options.grace = parent.spec.options.grace;
+    }
     if spec.output == OutputOptions::default() {
         spec.output = parent.spec.output.clone();
         // Each job has its own files: their names have its namespace, unless a pattern leaves it out.
