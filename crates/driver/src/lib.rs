@@ -23,6 +23,7 @@ mod install;
 mod launcher;
 mod link;
 mod local_time;
+mod logs;
 mod notice;
 mod output;
 mod output_files;

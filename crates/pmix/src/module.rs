@@ -491,9 +491,16 @@ fn log_entry(info: &Info) -> Option<LogEntry> {
         (sys::PMIX_LOG_SYSLOG, LogChannel::Syslog),
         (sys::PMIX_LOG_LOCAL_SYSLOG, LogChannel::Syslog),
         (sys::PMIX_LOG_GLOBAL_SYSLOG, LogChannel::GlobalSyslog),
+        (sys::PMIX_LOG_JOB_RECORD, LogChannel::JobRecord),
+        (sys::PMIX_LOG_EMAIL, LogChannel::Email),
     ];
     let (_, channel) = channels.into_iter().find(|(key, _)| info.is(key))?;
-    Some(LogEntry { channel, text: info.value.as_str()?.to_owned() })
+    Some(match &info.value {
+        crate::Value::Infos(mail) if channel == LogChannel::Email => {
+            LogEntry { channel, text: String::new(), mail: mail.clone() }
+        }
+        value => LogEntry { channel, text: value.as_str()?.to_owned(), mail: Vec::new() },
+    })
 }
 
 unsafe extern "C" fn job_control(

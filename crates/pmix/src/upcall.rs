@@ -295,12 +295,14 @@ pub struct App {
 }
 
 /// One text of a log request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogEntry {
     /// Where it appears.
     pub channel: LogChannel,
-    /// The text, as given: with or without a newline.
+    /// The text, as given: with or without a newline. That of an e-mail is among `mail`.
     pub text: String,
+    /// An e-mail: its text, addresses and the like.
+    pub mail: Vec<Info>,
 }
 
 /// The place where logged text appears.
@@ -314,6 +316,10 @@ pub enum LogChannel {
     Syslog,
     /// The system's log of the DVM.
     GlobalSyslog,
+    /// The job record.
+    JobRecord,
+    /// An e-mail.
+    Email,
 }
 
 /// One element of a query.

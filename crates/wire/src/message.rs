@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, EventRange,
-    Fact, FilePiece, Found, LaunchFailure, LaunchOrder, Order, Part, PmixEvent, ProcEnd, ProcFailure, ProcessSet,
-    Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
+    Fact, FilePiece, Found, LaunchFailure, LaunchOrder, LogRecord, Order, Part, PmixEvent, ProcEnd, ProcFailure,
+    ProcessSet, Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
 };
 
 /// The payload of a frame.
@@ -217,6 +217,13 @@ pub enum HeadMessage {
         by: Option<ProcId>,
         /// The order.
         order: Box<ControlOrder>,
+    },
+    /// From a daemon: a process or a tool logs a text in a log of the DVM (`PMIx_Log`).
+    Log {
+        /// The number of the question, unique at the daemon; the reply repeats it.
+        id: u64,
+        /// The text and its channel.
+        record: Box<LogRecord>,
     },
     /// From a daemon: a process or a tool asks about the DVM (`PMIx_Query_info`).
     Query {
@@ -450,6 +457,13 @@ pub enum DaemonMessage {
         /// A PMIx status (negative).
         result: Result<(), PmixStatus>,
     },
+    /// Head to the daemon of the process or tool that logged a text: the log has it, or not.
+    LogReply {
+        /// The number from the request.
+        id: u64,
+        /// A PMIx status (negative).
+        result: Result<(), PmixStatus>,
+    },
     /// Head to the daemon of the process or tool that asked about the DVM.
     QueryReply {
         /// The number from the request.
@@ -569,6 +583,7 @@ impl HeadMessage {
             HeadMessage::BadSpawn { .. } => "bad-spawn",
             HeadMessage::DataRequest { .. } => "data-request",
             HeadMessage::Control { .. } => "control",
+            HeadMessage::Log { .. } => "log",
             HeadMessage::Query { .. } => "query",
             HeadMessage::Event { .. } => "event",
             HeadMessage::Client { .. } => "client",
@@ -621,6 +636,7 @@ impl DaemonMessage {
             DaemonMessage::SpawnReply { .. } => "spawn-reply",
             DaemonMessage::DataReply { .. } => "data-reply",
             DaemonMessage::ControlReply { .. } => "control-reply",
+            DaemonMessage::LogReply { .. } => "log-reply",
             DaemonMessage::QueryReply { .. } => "query-reply",
             DaemonMessage::DefineSet(_) => "define-set",
             DaemonMessage::DeleteSet(_) => "delete-set",

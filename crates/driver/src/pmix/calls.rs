@@ -2,17 +2,15 @@
 //! error when its job or this process ends. Only [`super::PmixBridge`] uses it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
-use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
+use ferrite_pmix::{Completer, Info, LogEntry, Proc, Published, Question, Status, Upcall};
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
-use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
+use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject};
 
-use super::logs::{self, Logged};
-use super::{allocate, control, events, groups, published, query, session_control, spawn, syslog};
+use super::{allocate, control, events, groups, logs, published, query, session_control, spawn};
 use crate::{Inbox, local_time};
 
 /// The jobs whose processes may call, by namespace.
@@ -29,38 +27,25 @@ pub(super) struct Known {
 pub(super) struct Calls {
     inbox: Inbox,
     dvm: String,
-    is_head: bool,
     next: u64,
     waiting: BTreeMap<PmixToken, (JobId, Reply)>,
 }
 
 enum Reply {
     Done(Completer<()>),
-    /// Something that was asked for is not offered, and the rest is done.
-    Partly(Completer<()>),
     Data(Completer<Vec<u8>>),
     Spawned(Completer<String>),
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
-    Group {
-        members: Vec<Proc>,
-        reply: Completer<Vec<Info>>,
-    },
-    Told {
-        questions: Vec<Question>,
-        about: Vec<Subject>,
-        reply: Completer<Vec<Info>>,
-    },
+    Group { members: Vec<Proc>, reply: Completer<Vec<Info>> },
+    Told { questions: Vec<Question>, about: Vec<Subject>, reply: Completer<Vec<Info>> },
 }
 
 impl Reply {
     fn give(self, result: CollectiveResult) {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
-            Reply::Partly(reply) => {
-                reply.complete(Err(result.map_or_else(|status| Status(status.0), |_| Status::PARTIAL_SUCCESS)));
-            }
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
             Reply::Group { members, reply } => reply.complete(groups::answer(members, result)),
@@ -72,7 +57,7 @@ impl Reply {
 
     fn fail(self, status: Status) {
         match self {
-            Reply::Done(reply) | Reply::Partly(reply) => reply.complete(Err(status)),
+            Reply::Done(reply) => reply.complete(Err(status)),
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
@@ -85,8 +70,8 @@ impl Reply {
 }
 
 impl Calls {
-    pub(super) fn new(inbox: Inbox, dvm: &str, is_head: bool) -> Calls {
-        Calls { inbox, dvm: dvm.to_owned(), is_head, next: 0, waiting: BTreeMap::new() }
+    pub(super) fn new(inbox: Inbox, dvm: &str) -> Calls {
+        Calls { inbox, dvm: dvm.to_owned(), next: 0, waiting: BTreeMap::new() }
     }
 
     /// Passes a call on, or refuses it.
@@ -202,33 +187,12 @@ impl Calls {
                 }
                 Err(status) => reply.complete(Err(status)),
             },
-            Upcall::Log { proc: caller, entries, others, directives, required, reply } => {
-                let call = logs::Call {
-                    caller: &caller,
-                    entries,
-                    others: &others,
-                    directives: &directives,
-                    required: &required,
-                    is_head: self.is_head,
-                    now_s: local_time::now_s(),
-                    zone_s: local_time::zone_s(),
-                };
-                let mut system = |message: &syslog::Message| syslog::send(Path::new(syslog::SOCKET), message);
-                match known(&caller, names).and_then(|proc| Ok((proc, logs::logged(call, &mut system)?))) {
-                    Ok((proc, Logged { texts, form, is_partial })) => {
-                        if !others.is_empty() {
-                            tracing::warn!(%proc, ?others, "channels of PMIx_Log that are not offered");
-                        }
-                        let answer = if is_partial { Reply::Partly(reply) } else { Reply::Done(reply) };
-                        let token = self.keep(proc.job, answer);
-                        self.pass(PmixCall::Log { proc, texts, form, token });
-                    }
-                    Err(status) => {
-                        tracing::warn!(?caller, ?others, %status, "what a process logs is refused");
-                        reply.complete(Err(status));
-                    }
+            Upcall::Log { proc: caller, entries, others, directives, required, reply } => match known(&caller, names) {
+                Ok(proc) => {
+                    self.log(EventSource::Proc(proc), &caller, entries, (&others, &directives, &required), reply);
                 }
-            }
+                Err(status) => reply.complete(Err(status)),
+            },
             Upcall::PushStdin { reply, .. } => reply.refuse(),
             // Only a tool pulls, and where there is none its library has nobody to hand output to.
             Upcall::PullOutput { .. } => {}
@@ -267,6 +231,34 @@ impl Calls {
             Upcall::Event { .. } | Upcall::Lost { .. } => {}
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
+            }
+        }
+    }
+
+    /// Passes a call of `PMIx_Log` on, or refuses it. `told` = its channels that are not known, its directives, and the
+    /// keys of those that it insists on.
+    pub(super) fn log(
+        &mut self,
+        source: EventSource,
+        caller: &Proc,
+        entries: Vec<LogEntry>,
+        (others, directives, required): (&[String], &[Info], &[String]),
+        reply: Completer<()>,
+    ) {
+        if !others.is_empty() {
+            tracing::warn!(?caller, ?others, "channels of PMIx_Log that are not offered");
+        }
+        let waiter = if let EventSource::Proc(proc) = &source { proc.job } else { JobId::DAEMONS };
+        let (now_s, zone_s) = (local_time::now_s(), local_time::zone_s());
+        let call = logs::Call { caller, source, entries, others, directives, required, now_s, zone_s };
+        match logs::logged(call) {
+            Ok(call) => {
+                let token = self.keep(waiter, Reply::Done(reply));
+                self.pass(PmixCall::Log { call: Box::new(call), token });
+            }
+            Err(status) => {
+                tracing::warn!(?caller, %status, "what a process logs is refused");
+                reply.complete(Err(status));
             }
         }
     }

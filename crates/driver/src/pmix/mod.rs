@@ -32,7 +32,6 @@ mod query;
 mod rendezvous;
 mod session_control;
 mod spawn;
-mod syslog;
 mod tools;
 mod wish;
 
@@ -166,7 +165,7 @@ impl PmixBridge {
             sets: RefCell::default(),
             uri: OnceCell::new(),
             hints: RefCell::default(),
-            calls: RefCell::new(Calls::new(inbox.clone(), dvm, daemon == DaemonRank::HEAD)),
+            calls: RefCell::new(Calls::new(inbox.clone(), dvm)),
             tools: tools.map_or_else(OnceCell::new, OnceCell::from),
             size_events: SizeEvents::of(size_events),
             runner,
@@ -477,8 +476,7 @@ impl Shared {
     fn raise(&self, code: Status, source: &Proc, range: u8, info: &[Info]) {
         let proc = calls::find(source, &self.names.borrow()).map(EventSource::Proc);
         let is_tool = self.tools.get().is_some_and(|tools| tools.borrow().knows(source));
-        let tool = || EventSource::Tool(ToolName { nspace: source.nspace.clone(), rank: Some(source.rank) });
-        let Some(from) = proc.or_else(|| is_tool.then(tool)) else {
+        let Some(from) = proc.or_else(|| is_tool.then(|| tool_source(source))) else {
             return tracing::warn!(?code, ?source, "an event of a stranger is not passed on");
         };
         match events::raised(&self.dvm, from, code, range, info) {
@@ -637,6 +635,12 @@ impl Shared {
                     let order = control::order(None, &targets, &directives, &required, &self.dvm);
                     self.calls.borrow_mut().control(None, order, reply);
                 }
+                Event::Upcall(Upcall::Log { proc, entries, others, directives, required, reply })
+                    if self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
+                {
+                    let told = (&others[..], &directives[..], &required[..]);
+                    self.calls.borrow_mut().log(tool_source(&proc), &proc, entries, told, reply);
+                }
                 Event::Upcall(Upcall::Event { code, source, range, info })
                     if ![Status::READY_FOR_DEBUG, Status::DEBUGGER_RELEASE].contains(&code) =>
                 {
@@ -740,6 +744,11 @@ impl Shared {
             spawned: job.registration.order.spec.pmi1.is_some(),
         })
     }
+}
+
+/// A tool as the author of an event or a text.
+fn tool_source(tool: &Proc) -> EventSource {
+    EventSource::Tool(ToolName { nspace: tool.nspace.clone(), rank: Some(tool.rank) })
 }
 
 /// Reads the memory that a process uses, in bytes; 0 stands for this process.
