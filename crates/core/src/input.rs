@@ -574,6 +574,15 @@ pub enum PmixCall {
         /// The processes and tools that are to hear it.
         range: EventRange,
     },
+    /// A file that a local process has named does not change any more (`PMIx_Process_monitor`). Nothing answers.
+    Alert {
+        /// The process that has asked for the event.
+        proc: ProcId,
+        /// The event.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
+    },
     /// A local process publishes data, or looks them up. [`crate::PmixEffect::DataReply`] answers.
     Data {
         /// The process and its request to the data server.

@@ -165,6 +165,19 @@ pub enum Upcall {
         /// Takes one info per answer; fewer than all keys are a partial success.
         reply: Completer<Vec<Info>>,
     },
+    /// A local process asks to be watched, or no longer (PMIx_Process_monitor).
+    Monitor {
+        /// The requesting process.
+        proc: Proc,
+        /// What is to be watched.
+        monitor: Info,
+        /// The code of the event that tells of it.
+        code: Status,
+        /// How it is to be watched.
+        directives: Vec<Info>,
+        /// Lets the process continue, without details.
+        reply: Completer<Vec<Info>>,
+    },
     /// A local process requests signals for processes, their end, ...
     JobControl {
         /// The requesting process.

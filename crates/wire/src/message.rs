@@ -239,6 +239,16 @@ pub enum HeadMessage {
         /// The processes and tools that are to hear it.
         range: EventRange,
     },
+    /// From the daemon of a process: a file that the process has named does not change any more
+    /// (`PMIx_Process_monitor`). The head raises the event as one of the DVM.
+    Alert {
+        /// The process that has asked for it.
+        proc: ProcId,
+        /// The event.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
+    },
     /// From the daemon of a relayed client: a message about the client's connection.
     Client {
         /// The client's number, unique at its daemon.
@@ -586,6 +596,7 @@ impl HeadMessage {
             HeadMessage::Log { .. } => "log",
             HeadMessage::Query { .. } => "query",
             HeadMessage::Event { .. } => "event",
+            HeadMessage::Alert { .. } => "alert",
             HeadMessage::Client { .. } => "client",
         }
     }

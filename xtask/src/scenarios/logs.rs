@@ -201,7 +201,7 @@ fn an_email_goes_to_the_mail_program_whose_exit_code_is_the_answer(c: &Context) 
 
 /// Tools (spec L134), on the node of the head and on another.
 fn a_tool_logs_in_the_logs_of_the_dvm(c: &Context) -> Result<()> {
-    let file = c.bed().shared().join("job-log");
+    let file = c.bed().shared().join("log-of-tools");
     let prte = c.tool("prte", "--no-ready-msg --host n0:1,n1:1 --prtemca ferrite_job_log")?.words([&file])?.start()?;
     c.tool("prun", "--wait-to-connect 10 -n 1 true")?.run()?.code(0)?;
     let program = pmix_program("logs")?;

@@ -245,6 +245,7 @@ impl Daemon {
             }
             PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, Asker::Pmix(token), cx),
             PmixCall::Event { event, range } => self.on_event(event, range, cx),
+            PmixCall::Alert { proc, event, range } => self.on_alert(proc, event, range, cx),
             PmixCall::Data { call, token } => self.on_data(call, Asker::Pmix(token), cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::Limit { token, limit } => self.on_limit(token, limit, cx),

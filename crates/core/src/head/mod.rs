@@ -191,6 +191,7 @@ impl Head {
             HeadMessage::Log { id, record } => self.on_log(origin, id, record, cx),
             HeadMessage::Query { id, about } => self.on_query(origin, id, &about, cx),
             HeadMessage::Event { event, range } => self.on_event(origin, *event, range, cx),
+            HeadMessage::Alert { proc, event, range } => self.on_alert(origin, proc, *event, range, cx),
             HeadMessage::Client { number, word } => self.clients.on_word(origin, number, word, cx),
         }
         self.finish(cx);

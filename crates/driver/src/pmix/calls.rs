@@ -193,6 +193,8 @@ impl Calls {
                 }
                 Err(status) => reply.complete(Err(status)),
             },
+            // A monitor of a process goes another way.
+            Upcall::Monitor { reply, .. } => reply.refuse(),
             Upcall::PushStdin { reply, .. } => reply.refuse(),
             // Only a tool pulls, and where there is none its library has nobody to hand output to.
             Upcall::PullOutput { .. } => {}

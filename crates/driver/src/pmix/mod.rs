@@ -24,6 +24,7 @@ mod job;
 mod library;
 mod locality;
 mod logs;
+mod monitors;
 mod placing;
 mod pmi1;
 mod published;
@@ -67,6 +68,7 @@ use hint::Hints;
 use job::Machine;
 pub(crate) use library::Runner;
 use library::{Event, Library};
+use monitors::{Monitors, Order, Wish};
 use pmi1::Pmi1;
 use rendezvous::Place;
 use tools::{Tools, Way};
@@ -132,6 +134,8 @@ struct Shared {
     ended: RefCell<BTreeMap<u64, ProcId>>,
     /// Finds the process that holds a connection.
     holders: Holders,
+    /// Monitors that local processes have asked for.
+    monitors: RefCell<Monitors>,
 }
 
 struct Job {
@@ -172,6 +176,7 @@ impl PmixBridge {
             library: RefCell::default(),
             ended: RefCell::default(),
             holders: holders.clone(),
+            monitors: RefCell::default(),
             inbox: inbox.clone(),
         };
         PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox, holders), door: None }
@@ -369,6 +374,7 @@ impl Shared {
         let nspace = id.nspace(&self.dvm);
         self.jobs.borrow_mut().remove(&id);
         self.names.borrow_mut().remove(&nspace);
+        self.monitors.borrow_mut().forget(id);
         self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
         if let Some(library) = self.running() {
             library.deregister(nspace);
@@ -376,6 +382,7 @@ impl Shared {
     }
 
     fn hear_out(&self, proc: ProcId) {
+        self.end_monitors(proc);
         match self.running() {
             Some(library) => drop(self.ended.borrow_mut().insert(library.hear_out(), proc)),
             None => self.heard_out(proc),
@@ -487,6 +494,44 @@ impl Shared {
             Ok(None) => tracing::info!(?code, ?source, "an event for the resource manager"),
             Err(cause) => tracing::warn!(?code, ?source, ?cause, "an event is not passed on"),
         }
+    }
+
+    /// Begins a monitor of a process, or ends some.
+    fn monitor(self: &Rc<Self>, proc: &Proc, order: Order) -> Result<(), Status> {
+        let proc = calls::find(proc, &self.names.borrow()).ok_or(Status::NOT_SUPPORTED)?;
+        let wish = match order {
+            Order::Begin(wish) => wish,
+            Order::Cancel(id) => return self.monitors.borrow_mut().cancel(proc, id.as_deref()),
+        };
+        // The range is checked now: an alert has nobody whom its refusal could reach.
+        self.alert(proc, &wish)?;
+        let (number, looks) = {
+            let mut monitors = self.monitors.borrow_mut();
+            (monitors.enter(proc, wish.id.clone())?, monitors.looks.clone())
+        };
+        let shared = Rc::clone(self);
+        let task = spawn_local(async move {
+            wish.stall(&looks).await;
+            shared.monitors.borrow_mut().leave(proc, number);
+            if let Ok((event, range)) = shared.alert(proc, &wish) {
+                // The machine is gone only while this process is ending.
+                let call = PmixCall::Alert { proc, event, range };
+                let _ = shared.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
+            }
+        });
+        self.monitors.borrow_mut().begin(proc, number, task);
+        Ok(())
+    }
+
+    /// The event of a monitor, and its addressees.
+    fn alert(&self, proc: ProcId, wish: &Wish) -> Result<(Box<PmixEvent>, EventRange), Status> {
+        let info = wish.alert(self.name(proc));
+        let event = events::raised(&self.dvm, EventSource::Proc(proc), wish.code, wish.range, &info)?;
+        event.ok_or(Status::NOT_SUPPORTED)
+    }
+
+    fn end_monitors(&self, proc: ProcId) {
+        let _ = self.monitors.borrow_mut().cancel(proc, None);
     }
 
     fn name(&self, proc: ProcId) -> Proc {
@@ -641,6 +686,14 @@ impl Shared {
                     let told = (&others[..], &directives[..], &required[..]);
                     self.calls.borrow_mut().log(tool_source(&proc), &proc, entries, told, reply);
                 }
+                Event::Upcall(Upcall::Monitor { proc, monitor, code, directives, reply }) => {
+                    let order = monitors::order(&monitor, code, &directives);
+                    let result = order.and_then(|order| self.monitor(&proc, order));
+                    if let Err(status) = result {
+                        tracing::warn!(?proc, monitor = monitor.key, %status, "a monitor is refused");
+                    }
+                    reply.complete(result.map(|()| Vec::new()));
+                }
                 Event::Upcall(Upcall::Event { code, source, range, info })
                     if ![Status::READY_FOR_DEBUG, Status::DEBUGGER_RELEASE].contains(&code) =>
                 {
@@ -654,6 +707,10 @@ impl Shared {
                         _ => self.meet(upcall),
                     };
                     if let Some(upcall) = rest {
+                        if let Upcall::ClientFinalized { proc, .. } | Upcall::Lost { proc } = &upcall {
+                            let known = calls::find(proc, &self.names.borrow());
+                            known.into_iter().for_each(|proc| self.end_monitors(proc));
+                        }
                         let newcomer = calls::newcomer(&upcall, &self.names.borrow());
                         self.calls.borrow_mut().receive(upcall, &self.names.borrow());
                         newcomer.into_iter().for_each(|proc| self.welcome(proc));
