@@ -683,6 +683,7 @@ impl From<TreeMessage> for Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{EventSource, LogEntry, Mail};
 
     #[test]
     fn a_message_comes_back_as_it_went() {
@@ -692,6 +693,19 @@ mod tests {
             data: Bytes::from_static(b"hello\n"),
         });
         assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+    }
+
+    #[test]
+    fn a_text_for_a_log_comes_back_as_it_went() {
+        let source = EventSource::Proc(ProcId { job: JobId(1), rank: Rank(3) });
+        let text = |text: &str| text.to_owned();
+        let mail = Mail { to: text("a@b"), from: text(""), subject: text("ü"), text: text("c\n") };
+        let system = LogEntry::System { priority: 7, text: text("a") };
+        for entry in [system, LogEntry::JobLog(text("b")), LogEntry::Mail(Box::new(mail))] {
+            let record = Box::new(LogRecord { source: source.clone(), time_s: -1, entry });
+            let message = Message::Head(HeadMessage::Log { id: u64::MAX, record });
+            assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ const LONGEST: usize = 64 * 1024;
 const LONGEST_HEADER: usize = 900;
 /// The longest address of an e-mail (bytes; RFC 5321, section 4.5.3.1.3).
 const LONGEST_ADDRESS: usize = 254;
-/// Addressees of an e-mail.
+/// The most addressees of an e-mail.
 const MOST_ADDRESSEES: usize = 20;
 /// Priority of a text in the system's log when the call gives none: an error.
 const USUAL_PRIORITY: u8 = 3;
@@ -140,10 +140,13 @@ fn mail(infos: &[Info]) -> Result<Mail, Status> {
     Ok(Mail { to: addressees.join(", "), from: from.unwrap_or_default(), subject, text })
 }
 
-/// True for one address in the characters that headers may have.
+/// True for one address in the characters that headers may have. Mail programs take `|` and `/` at its begin for a
+/// program and a file.
 fn is_address(text: &str) -> bool {
     let length = 1..=LONGEST_ADDRESS;
-    length.contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic() && !",;:()<>\"\\".contains(c))
+    length.contains(&text.len())
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_graphic() && !",;:()<>\"\\|".contains(c))
 }
 
 #[cfg(test)]
@@ -257,7 +260,7 @@ mod tests {
                 assert_eq!(with(key, bad.into()), Err(Status::BAD_PARAM), "{bad:?}");
             }
         }
-        for bad in ["", "a@b,,c@d", "a b@c", "a: b@c;", "a@b,".repeat(40).as_str()] {
+        for bad in ["", "a@b,,c@d", "a b@c", "a: b@c;", "|cat", "/etc/x", "-f", "a@b,".repeat(40).as_str()] {
             assert_eq!(with(sys::PMIX_LOG_EMAIL_ADDR, bad.into()), Err(Status::BAD_PARAM), "{bad:?}");
         }
         assert_eq!(with(sys::PMIX_LOG_EMAIL_SUBJECT, "x".repeat(999).as_str().into()), Err(Status::BAD_PARAM));
