@@ -192,6 +192,20 @@ fn a_call_ends_when_its_log_says_nothing_or_its_job_is_over() {
     assert_eq!(answer(&dvm, 3), Some(Ok(())), "a tool is in no job");
 }
 
+#[test]
+fn a_log_that_answers_a_daemon_which_is_gone_disturbs_nobody() {
+    let mut dvm = Cluster::persistent(3);
+    dvm.submit(1, Submission::of(on_nodes(&["n1"])));
+    dvm.submit(2, Submission::of(on_nodes(&["n2"])));
+    log(&mut dvm, call(source(), [LogStep::AtHead(entry("a"))]), 1);
+    dvm.crash(1);
+    dvm.run();
+    log_says(&mut dvm, Ok(()));
+    assert_eq!(answer(&dvm, 1), None);
+    dvm.exit_job(2);
+    assert_eq!(dvm.code_of(2), 0, "the DVM goes on");
+}
+
 /// Bounds (spec L134).
 #[test]
 fn a_process_has_few_calls_that_wait_and_leaves_room_for_others() {

@@ -85,7 +85,7 @@ impl Logs {
 
 impl Daemon {
     /// Handles a call of `PMIx_Log` (spec L100, L134).
-    pub(super) fn on_log(&mut self, call: Box<LogCall>, token: PmixToken, cx: &mut Cx) {
+    pub(super) fn on_log(&mut self, call: LogCall, token: PmixToken, cx: &mut Cx) {
         let bytes = call.steps.iter().map(size).sum();
         let is_there = match call.source {
             EventSource::Proc(proc) => self.proc(proc).is_some_and(|local| !local.state.has_ended()),
@@ -98,7 +98,7 @@ impl Daemon {
             true => Err(PMIX_ERR_OUT_OF_RESOURCE),
         };
         match result {
-            Ok(()) => self.log_on(Open { call: *call, token, bytes, is_taken: false }, cx),
+            Ok(()) => self.log_on(Open { call, token, bytes, is_taken: false }, cx),
             Err(status) => cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(status) })),
         }
     }

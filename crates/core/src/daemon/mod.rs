@@ -225,7 +225,7 @@ impl Daemon {
             }
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
             PmixCall::Control { by, order, token } => self.on_control(by, order, token, cx),
-            PmixCall::Log { call, token } => self.on_log(call, token, cx),
+            PmixCall::Log { call, token } => self.on_log(*call, token, cx),
             PmixCall::Query { about, token } => self.on_query(about, token, cx),
             PmixCall::Session { order, token } => self.on_session_order(order, token, cx),
             PmixCall::Fence { members, data, token } => {

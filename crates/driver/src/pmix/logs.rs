@@ -51,8 +51,8 @@ pub(super) struct Call<'a> {
 /// Translates a call (spec L100). The machine gives its channels their texts in their order.
 ///
 /// # Errors
-/// A directive that cannot be obeyed, a text that is too long, a mail that cannot be sent as it is wished, or no channel
-/// that is known.
+/// A directive that cannot be obeyed, a text that is too long, an e-mail that cannot be sent as it is wished, or no
+/// channel that is known.
 pub(super) fn logged(call: Call) -> Result<LogCall, Status> {
     let given = |key| call.directives.iter().filter(move |info| info.is(key));
     let says = |key| given(key).any(|info| info.value != Value::Bool(false));
