@@ -94,7 +94,7 @@ _prun() {
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
 '--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
-'--detach[Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped unless it goes to files (--output dir=D). With --batch\: print the batch and end; the DVM runs the list]' \
+'--detach[Print the namespace of the job and end; the job goes on. Its output is dropped unless it goes to files (--output dir=D). It has no standard input, unless --stdin names readers\: \`pdvm feed\` feeds them. With --batch\: print the batch and end; the DVM runs the list]' \
 '--wait-for-slots[Wait for slots when they are taken; without this option the job is refused]' \
 '--keep-going[Go on after a failed job; without this option no more jobs are submitted]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \

@@ -11,8 +11,8 @@ pub struct JobSpec {
     pub apps: Vec<AppContext>,
     /// Placement of every app that has none of its own.
     pub map: MapRequest,
-    /// The ranks that read standard input.
-    pub stdin: StdinTarget,
+    /// The ranks that read standard input. `None` = the usual: rank 0 of a job with a submitter, nobody of another job.
+    pub stdin: Option<StdinTarget>,
     /// The treatment of output.
     pub output: OutputOptions,
     /// The information to show before the launch.
@@ -136,7 +136,7 @@ pub enum EnvOp {
 /// The readers of the job's standard input (`--stdin`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StdinTarget {
-    /// One rank (default: 0).
+    /// One rank.
     Rank(Rank),
     /// Every rank gets a copy.
     All,
@@ -314,7 +314,7 @@ impl JobSpec {
         JobSpec {
             apps,
             map: MapRequest::default(),
-            stdin: StdinTarget::Rank(Rank(0)),
+            stdin: None,
             output: OutputOptions::default(),
             display: Display::default(),
             options: RuntimeOptions::default(),

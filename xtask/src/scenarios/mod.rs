@@ -18,6 +18,7 @@ mod elastic;
 mod elastic_pmix;
 mod endings;
 mod events;
+mod feeds;
 mod groups;
 mod job_control;
 mod job_data;
@@ -132,6 +133,7 @@ fn all() -> Vec<Scenario> {
     all.extend(debugging::all());
     all.extend(policies::all());
     all.extend(events::all());
+    all.extend(feeds::all());
     all.extend(groups::all());
     all.extend(parameters::all());
     all.extend(spawn::all());

@@ -501,7 +501,7 @@ impl Job {
         display.map |= map;
         let spec = JobSpec {
             map: job.request,
-            stdin: self.stdin.0.unwrap_or(JobSpec::new(Vec::new()).stdin),
+            stdin: self.stdin.0,
             output: self.output.finish("--output")?,
             display,
             stop: self.rtos.stop.0.clone().flatten(),

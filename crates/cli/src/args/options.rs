@@ -389,8 +389,9 @@ pub(crate) struct ConnectionOptions {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Submission")]
 pub(crate) struct SubmitOptions {
-    /// Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped
-    /// unless it goes to files (--output dir=D). With --batch: print the batch and end; the DVM runs the list
+    /// Print the namespace of the job and end; the job goes on. Its output is dropped unless it goes to files (--output
+    /// dir=D). It has no standard input, unless --stdin names readers: `pdvm feed` feeds them. With --batch: print the
+    /// batch and end; the DVM runs the list
     #[arg(long)]
     pub(crate) detach: bool,
     /// Wait for slots when they are taken; without this option the job is refused

@@ -57,6 +57,13 @@ pub(crate) enum Verb {
     Kill(KillOptions),
     /// Let processes of a job go on that wait for a debugger (prun --stop-in-init)
     Release(ReleaseOptions),
+    /// Give standard input to a job that has none from its submitter (prun --detach --stdin RANK|all)
+    #[command(
+        after_help = "The input goes on until its end, which is the end of the job's input for ever. Without an end (a signal) \
+        another feed can go on. One client feeds a job at a time, and others wait for their turn. Exit code: 0 when the job has \
+        taken the end; 1 when it takes no input, its input has ended already, or it was over before."
+    )]
+    Feed(OneJob),
     /// Send a signal to the processes of a job
     Signal(SignalOptions),
     /// Add nodes to it

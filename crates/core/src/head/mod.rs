@@ -109,6 +109,7 @@ impl Head {
             HeadInput::Request { id, request } => self.on_request(id, request, cx),
             HeadInput::ClientGone(request) => {
                 self.forget_pull(request, cx);
+                self.forget_feed(request, cx);
                 self.forget_wait(request);
                 self.forget_requester(request, cx);
                 self.end_submission(request, cx);

@@ -18,6 +18,7 @@ mod control;
 mod door;
 mod early;
 mod events;
+mod feeds;
 mod groups;
 mod hint;
 mod job;

@@ -28,7 +28,7 @@ impl Head {
             apps,
             session_dir: format!("{}/{}", self.config.session_dir, job.id),
             sets: self.sets_of(job.id),
-            stdin: Some(job.spec.stdin),
+            stdin: job.spec.stdin,
             slots: self.slots_for(job),
             bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),
             daemons,

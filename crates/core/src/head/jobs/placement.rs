@@ -372,12 +372,12 @@ fn not_there(what: &str, name: &str, to: Option<RequestId>, cx: &mut Cx) {
 /// The reason why nobody would read the job's standard input: the rank that is to read it does not exist (spec L93).
 fn unread_stdin(spec: &JobSpec, map: &JobMap) -> Option<String> {
     match spec.stdin {
-        StdinTarget::Rank(reader) if map.node_of(reader).is_none() => Some(format!(
+        Some(StdinTarget::Rank(reader)) if map.node_of(reader).is_none() => Some(format!(
             "Rank {reader} is to read the standard input (--stdin {reader}), but the job has {} ranks, counted from 0.\n\
              Name one of them, or all, or none.",
             map.procs.len()
         )),
-        StdinTarget::Rank(_) | StdinTarget::All | StdinTarget::None => None,
+        _ => None,
     }
 }
 
