@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
-use ferrite_pmix::{Completer, Info, LogEntry, Proc, Published, Question, Status, Upcall};
+use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject};
 
 use super::{allocate, control, events, groups, logs, published, query, session_control, spawn};
-use crate::{Inbox, local_time};
+use crate::Inbox;
 
 /// The jobs whose processes may call, by namespace.
 pub(super) type Names = BTreeMap<String, Known>;
@@ -187,9 +187,10 @@ impl Calls {
                 }
                 Err(status) => reply.complete(Err(status)),
             },
-            Upcall::Log { proc: caller, entries, others, directives, required, reply } => match known(&caller, names) {
-                Ok(proc) => {
-                    self.log(EventSource::Proc(proc), &caller, entries, (&others, &directives, &required), reply);
+            Upcall::Log { proc, entries, others, directives, required, reply } => match known(&proc, names) {
+                Ok(known) => {
+                    let source = EventSource::Proc(known);
+                    self.log(logs::Call::new(&proc, source, entries, &others, &directives, &required), reply);
                 }
                 Err(status) => reply.complete(Err(status)),
             },
@@ -237,22 +238,13 @@ impl Calls {
         }
     }
 
-    /// Passes a call of `PMIx_Log` on, or refuses it. `told` = its channels that are not known, its directives, and the
-    /// keys of those that it insists on.
-    pub(super) fn log(
-        &mut self,
-        source: EventSource,
-        caller: &Proc,
-        entries: Vec<LogEntry>,
-        (others, directives, required): (&[String], &[Info], &[String]),
-        reply: Completer<()>,
-    ) {
+    /// Passes a call of `PMIx_Log` on, or refuses it.
+    pub(super) fn log(&mut self, call: logs::Call<'_>, reply: Completer<()>) {
+        let (caller, others) = (call.caller, call.others);
         if !others.is_empty() {
             tracing::warn!(?caller, ?others, "channels of PMIx_Log that are not offered");
         }
-        let waiter = if let EventSource::Proc(proc) = &source { proc.job } else { JobId::DAEMONS };
-        let (now_s, zone_s) = (local_time::now_s(), local_time::zone_s());
-        let call = logs::Call { caller, source, entries, others, directives, required, now_s, zone_s };
+        let waiter = if let EventSource::Proc(proc) = &call.source { proc.job } else { JobId::DAEMONS };
         match logs::logged(call) {
             Ok(call) => {
                 let token = self.keep(waiter, Reply::Done(reply));

@@ -9,6 +9,8 @@ use ferrite_pmix_sys as sys;
 use ferrite_types::pmix_status::PMIX_ERR_NOT_SUPPORTED;
 use ferrite_wire::{self as wire, EventSource, Mail, Stream};
 
+use crate::local_time;
+
 /// The longest text (bytes).
 const LONGEST: usize = 64 * 1024;
 /// The longest subject of an e-mail (bytes): a line of a message has at most 998 (RFC 5322, section 2.1.1).
@@ -46,6 +48,21 @@ pub(super) struct Call<'a> {
     /// Local time, in seconds since 1970, and its offset from UTC.
     pub(super) now_s: i64,
     pub(super) zone_s: i64,
+}
+
+impl<'a> Call<'a> {
+    /// A call of this moment.
+    pub(super) fn new(
+        caller: &'a Proc,
+        source: EventSource,
+        entries: Vec<LogEntry>,
+        others: &'a [String],
+        directives: &'a [Info],
+        required: &'a [String],
+    ) -> Call<'a> {
+        let (now_s, zone_s) = (local_time::now_s(), local_time::zone_s());
+        Call { caller, source, entries, others, directives, required, now_s, zone_s }
+    }
 }
 
 /// Translates a call (spec L100). The machine gives its channels their texts in their order.

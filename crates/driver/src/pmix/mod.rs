@@ -684,8 +684,9 @@ impl Shared {
                 Event::Upcall(Upcall::Log { proc, entries, others, directives, required, reply })
                     if self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
                 {
-                    let told = (&others[..], &directives[..], &required[..]);
-                    self.calls.borrow_mut().log(tool_source(&proc), &proc, entries, told, reply);
+                    let source = tool_source(&proc);
+                    let call = logs::Call::new(&proc, source, entries, &others, &directives, &required);
+                    self.calls.borrow_mut().log(call, reply);
                 }
                 Event::Upcall(Upcall::Monitor { proc, monitor, code, directives, reply }) => {
                     let order = monitors::order(&monitor, code, &directives);
