@@ -60,10 +60,11 @@ int main(int argc, char **argv)
             bytes.size = (size_t)snprintf(line, sizeof line, "%s\n", *piece);
         /* Without a function the call of libpmix 4.2.2 waits for ever for a lock of its own. */
         is_pushed = false;
-        pushed = PMIx_IOF_push(&to, 1, &bytes, NULL, 0, push_ended, NULL);
-        if (pushed == PMIX_SUCCESS)
+        /* The function may be called before the call returns. */
+        pmix_status_t begun = PMIx_IOF_push(&to, 1, &bytes, NULL, 0, push_ended, NULL);
+        if (begun == PMIX_SUCCESS)
             wait_until(&is_pushed);
-        fprintf(stderr, "%s %s\n", *piece, name_of(pushed));
+        fprintf(stderr, "%s %s\n", *piece, name_of(begun == PMIX_SUCCESS ? pushed : begun));
     }
     PMIx_tool_finalize();
     return 0;

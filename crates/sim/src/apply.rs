@@ -102,7 +102,9 @@ impl World {
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);
             }
-            Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
+            // Simulated processes log nothing.
+            Effect::Log { .. }
+            | Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
             | Effect::Resized { .. }
             | Effect::TimeWarning { .. } => {}
             // The simulated driver keeps no history: no scenario asks for jobs that are over.

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PmixStatus(pub i32);
 
+/// A failure of unknown cause.
+pub const PMIX_ERROR: PmixStatus = PmixStatus(-1);
 /// A request with invalid parameters.
 pub const PMIX_ERR_BAD_PARAM: PmixStatus = PmixStatus(-27);
 /// A key that is published already.
@@ -54,6 +56,10 @@ pub const PMIX_ERR_PROC_RESTART: PmixStatus = PmixStatus(-4);
 pub const PMIX_EVENT_PROC_TERMINATED: PmixStatus = PmixStatus(-201);
 /// Event: a member of a group is gone.
 pub const PMIX_GROUP_MEMBER_FAILED: PmixStatus = PmixStatus(-170);
+/// A service that lacks something now.
+pub const PMIX_ERR_NOT_AVAILABLE: PmixStatus = PmixStatus(-64);
+/// Some of what was asked for is done.
+pub const PMIX_ERR_PARTIAL_SUCCESS: PmixStatus = PmixStatus(-52);
 /// The DVM is ending.
 pub const PMIX_ERR_UNREACH: PmixStatus = PmixStatus(-25);
 

@@ -27,6 +27,7 @@ mod limits;
 mod logs;
 mod machine;
 mod managers;
+mod monitors;
 mod mpi;
 mod mpich;
 mod mpirun;
@@ -126,6 +127,7 @@ fn all() -> Vec<Scenario> {
     all.extend(job_data::all());
     all.extend(queries::all());
     all.extend(job_control::all());
+    all.extend(monitors::all());
     all.extend(logs::all());
     all.extend(endings::all());
     all.extend(debuggers::all());

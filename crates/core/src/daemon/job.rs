@@ -166,6 +166,7 @@ impl Daemon {
         self.drop_collectives(id, cx);
         self.drop_modexes(id, cx);
         self.drop_questions(id, cx);
+        self.drop_logs(id, cx);
         cx.effect(Effect::Pmix(PmixEffect::Deregister(id)));
         cx.effect(Effect::CleanJob(id));
     }
