@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
+use ferrite_types::pmix_status::FERRITE_NODES_STAY;
 use ferrite_types::{JobId, ProcId};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -113,7 +114,8 @@ pub(super) fn order(monitor: &Info, code: Status, directives: &[Info]) -> Result
 }
 
 fn is_code_of_alert(code: Status) -> bool {
-    code.0 == sys::PMIX_MONITOR_FILE_ALERT || code.0 <= sys::PMIX_EXTERNAL_ERR_BASE
+    let is_of_program = code.0 <= sys::PMIX_EXTERNAL_ERR_BASE && code.0 != FERRITE_NODES_STAY.0;
+    code.0 == sys::PMIX_MONITOR_FILE_ALERT || is_of_program
 }
 
 impl Wish {
@@ -347,7 +349,8 @@ mod tests {
     fn an_alert_cannot_look_like_another_event_of_the_dvm() {
         let own = Status(sys::PMIX_EXTERNAL_ERR_BASE - 7);
         assert!(order(&file(), own, &good()).is_ok());
-        for code in [Status::EVENT_JOB_END, Status::PROC_ABORTED, Status::SUCCESS, Status(7)] {
+        let stays = Status(FERRITE_NODES_STAY.0);
+        for code in [Status::EVENT_JOB_END, Status::PROC_ABORTED, Status::SUCCESS, Status(7), stays] {
             assert_eq!(order(&file(), code, &good()), Err(Status::BAD_PARAM), "{code:?}");
         }
     }
