@@ -43,6 +43,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "job" -d 'Show one job: it
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "wait" -d 'Wait for the ends of jobs'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job, or all that descends from it too'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "release" -d 'Let processes of a job go on that wait for a debugger (prun --stop-in-init)'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "feed" -d 'Give standard input to a job that has none from its submitter (prun --detach --stdin RANK|all)'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "grow" -d 'Add nodes to it'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "shrink" -d 'Remove nodes from it; their processes are ended'
@@ -133,6 +134,17 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand release" -l system-server-firs
 complete -c pdvm -n "__fish_pdvm_using_subcommand release" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand release" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand release" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
@@ -185,6 +197,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l namespace -d 'The D
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l push -d 'Take the nodes out as a scheduler: no requester is told'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l force -d 'Take the nodes also from elastic jobs (prun --elastic) that would refuse, or have too few processes left'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait -d 'Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
@@ -432,5 +445,6 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand job" -f -a "(pdvm --candidates
 complete -c pdvm -n "__fish_pdvm_using_subcommand wait" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand release" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"

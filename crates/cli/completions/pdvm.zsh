@@ -165,6 +165,23 @@ _arguments "${_arguments_options[@]}" : \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 && ret=0
 ;;
+(feed)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
+&& ret=0
+;;
 (signal)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
@@ -230,6 +247,7 @@ _arguments "${_arguments_options[@]}" : \
 '--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--push[Take the nodes out as a scheduler\: no requester is told]' \
+'--force[Take the nodes also from elastic jobs (prun --elastic) that would refuse, or have too few processes left]' \
 '--wait[Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
@@ -602,6 +620,7 @@ _pdvm_commands() {
 'wait:Wait for the ends of jobs' \
 'kill:End a job, or all that descends from it too' \
 'release:Let processes of a job go on that wait for a debugger (prun --stop-in-init)' \
+'feed:Give standard input to a job that has none from its submitter (prun --detach --stdin RANK|all)' \
 'signal:Send a signal to the processes of a job' \
 'grow:Add nodes to it' \
 'shrink:Remove nodes from it; their processes are ended' \
@@ -648,6 +667,11 @@ _pdvm__subcmd__batch__subcmd__results_commands() {
 _pdvm__subcmd__events_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm events commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__feed_commands] )) ||
+_pdvm__subcmd__feed_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm feed commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__grow_commands] )) ||
 _pdvm__subcmd__grow_commands() {

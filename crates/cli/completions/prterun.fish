@@ -78,6 +78,7 @@ complete -c prterun -l stop-in-app -d 'Tell the processes to wait at a place of 
 complete -c prterun -l max-restarts -d 'Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)' -r
 complete -c prterun -l grace -d 'Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes leave as soon as these processes have ended' -r
 complete -c prterun -l grace-signal -d 'With --grace: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event PMIX_ALLOC_TIMEOUT_WARNING in any case' -r
+complete -c prterun -l elastic -d 'The job may have MIN to MAX processes, with all that it spawns. No shrink leaves it fewer than MIN, and its processes may refuse that their nodes leave, or ask for time, unless the shrink is forced (pdvm shrink --force). They are told 30 s before; --grace gives another time' -r
 complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...' -r -f -a "donotlaunch\t''
 donotspawn\t''
 output-proctable\t''

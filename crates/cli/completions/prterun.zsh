@@ -60,6 +60,7 @@ _prterun() {
 '--max-restarts=[Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)]:N:_default' \
 '--grace=[Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes leave as soon as these processes have ended]:TIME:_default' \
 '--grace-signal=[With --grace\: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event PMIX_ALLOC_TIMEOUT_WARNING in any case]:SIGNAL:_default' \
+'--elastic=[The job may have MIN to MAX processes, with all that it spawns. No shrink leaves it fewer than MIN, and its processes may refuse that their nodes leave, or ask for time, unless the shrink is forced (pdvm shrink --force). They are told 30 s before; --grace gives another time]:MIN\:MAX:_default' \
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_ferrite_values parameters:KEY:_ferrite_values parameters' \

@@ -78,6 +78,7 @@ complete -c prun -l stop-in-app -d 'Tell the processes to wait at a place of the
 complete -c prun -l max-restarts -d 'Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)' -r
 complete -c prun -l grace -d 'Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes leave as soon as these processes have ended' -r
 complete -c prun -l grace-signal -d 'With --grace: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event PMIX_ALLOC_TIMEOUT_WARNING in any case' -r
+complete -c prun -l elastic -d 'The job may have MIN to MAX processes, with all that it spawns. No shrink leaves it fewer than MIN, and its processes may refuse that their nodes leave, or ask for time, unless the shrink is forced (pdvm shrink --force). They are told 30 s before; --grace gives another time' -r
 complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...' -r -f -a "donotlaunch\t''
 donotspawn\t''
 output-proctable\t''
@@ -120,7 +121,7 @@ complete -c prun -l stop-in-init -d 'Stop every process in PMIx_Init (MPI_Init),
 complete -c prun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
 complete -c prun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure (--runtime-options continuous)'
 complete -c prun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
-complete -c prun -l detach -d 'Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped unless it goes to files (--output dir=D). With --batch: print the batch and end; the DVM runs the list'
+complete -c prun -l detach -d 'Print the namespace of the job and end; the job goes on. Its output is dropped unless it goes to files (--output dir=D). It has no standard input, unless --stdin names readers: `pdvm feed` feeds them. With --batch: print the batch and end; the DVM runs the list'
 complete -c prun -l wait-for-slots -d 'Wait for slots when they are taken; without this option the job is refused'
 complete -c prun -l keep-going -d 'Go on after a failed job; without this option no more jobs are submitted'
 complete -c prun -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'

@@ -60,6 +60,7 @@ _prun() {
 '--max-restarts=[Start a failed process again on its node, up to N times each (--runtime-options max-restarts=N)]:N:_default' \
 '--grace=[Tell the processes before their nodes leave the DVM, and let them run for this time from then on. The nodes leave as soon as these processes have ended]:TIME:_default' \
 '--grace-signal=[With --grace\: a signal for the processes on nodes that are to leave, as USR1. Programs with PMIx get the event PMIX_ALLOC_TIMEOUT_WARNING in any case]:SIGNAL:_default' \
+'--elastic=[The job may have MIN to MAX processes, with all that it spawns. No shrink leaves it fewer than MIN, and its processes may refuse that their nodes leave, or ask for time, unless the shrink is forced (pdvm shrink --force). They are told 30 s before; --grace gives another time]:MIN\:MAX:_default' \
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '--priority=[Wait for slots, before jobs of a lower priority\: -1000 to 1000, 0 for jobs without this option. With --batch\: for the lines that do not say it themselves]:N:_default' \
@@ -94,7 +95,7 @@ _prun() {
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
 '--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
-'--detach[Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped unless it goes to files (--output dir=D). With --batch\: print the batch and end; the DVM runs the list]' \
+'--detach[Print the namespace of the job and end; the job goes on. Its output is dropped unless it goes to files (--output dir=D). It has no standard input, unless --stdin names readers\: \`pdvm feed\` feeds them. With --batch\: print the batch and end; the DVM runs the list]' \
 '--wait-for-slots[Wait for slots when they are taken; without this option the job is refused]' \
 '--keep-going[Go on after a failed job; without this option no more jobs are submitted]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \

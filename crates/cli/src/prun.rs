@@ -119,7 +119,7 @@ pub(crate) fn find(
 
 fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictures: Pictures) -> i32 {
     let ClientSetup { run, grow, forwarded_env, signals, .. } = setup;
-    let reads = !run.detach && run.spec.stdin != StdinTarget::None;
+    let reads = !run.detach && run.spec.stdin != Some(StdinTarget::None);
     let input = if reads { Source::stdin() } else { Source::empty() };
     let client = match ClientLoop::new(connection, input, &heard(&signals)) {
         Ok(client) => client,

@@ -123,7 +123,7 @@ impl Shared {
         submission.task = task;
         submission.launcher = format!("{}.{client}", machine::launcher("service"));
         if stdin.is_some() {
-            submission.spec.stdin = StdinTarget::Rank(Rank(0));
+            submission.spec.stdin = Some(StdinTarget::Rank(Rank(0)));
         }
         Ok(submission)
     }

@@ -334,7 +334,7 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
             app.np.get_or_insert(1);
         }
     }
-    run.spec.stdin = StdinTarget::None;
+    run.spec.stdin = Some(StdinTarget::None);
     let env = forwarded(around, run.spec.options.fwd_environment, run.job_env);
     let (session, personality, launcher) = (run.session, run.personality, machine::launcher("prun"));
     let (wait_for_slots, priority) = (true, run.priority.unwrap_or(0));

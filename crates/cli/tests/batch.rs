@@ -83,7 +83,7 @@ fn jobs_of_a_list_wait_for_slots_and_read_nothing_and_results_are_lines() {
         let (second, object) = client.submission();
         for submission in [&words, &object] {
             assert!(submission.wait_for_slots && !submission.detach);
-            assert_eq!(submission.spec.stdin, StdinTarget::None);
+            assert_eq!(submission.spec.stdin, Some(StdinTarget::None));
         }
         assert_eq!((words.spec.apps[0].np, object.spec.apps[0].np), (Some(1), Some(2)));
         client.accept(second, 2);

@@ -215,6 +215,16 @@ const TESTS: &[(&str, &str, &[&str])] = &[
         "events_without_a_name_in_pmix_are_sent_only_on_demand",
         &["prte_dvm_events"],
     ),
+    (
+        "xtask/src/scenarios/logs.rs",
+        "an_email_goes_to_the_mail_program_whose_exit_code_is_the_answer",
+        &["ferrite_sendmail"],
+    ),
+    (
+        "xtask/src/scenarios/logs.rs",
+        "the_job_log_has_a_line_for_each_text_of_any_node_and_a_full_disk_is_said",
+        &["ferrite_job_log"],
+    ),
     ("xtask/src/scenarios/machine.rs", "a_map_of_nodes_that_do_not_exist_starts_nothing", &["hwloc_use_topo_file"]),
     (
         "xtask/src/scenarios/machine.rs",

@@ -195,9 +195,9 @@ fn placement_reaches_the_request_whichever_way_it_is_written() {
 
 #[test]
 fn input_and_output_reach_the_job() {
-    assert_eq!(run("--stdin 3 ./a").spec.stdin, StdinTarget::Rank(Rank(3)));
-    assert_eq!(run("--stdin ALL ./a").spec.stdin, StdinTarget::All);
-    assert_eq!(run("./a").spec.stdin, StdinTarget::Rank(Rank(0)));
+    assert_eq!(run("--stdin 3 ./a").spec.stdin, Some(StdinTarget::Rank(Rank(3))));
+    assert_eq!(run("--stdin ALL ./a").spec.stdin, Some(StdinTarget::All));
+    assert_eq!(run("./a").spec.stdin, None);
     let output = run("--output TAG,time,merge,dir=/tmp/x:copy,raw ./a").spec.output;
     assert!(output.tag && output.timestamp && output.merge_stderr && output.copy && output.raw);
     assert_eq!(output.dir.as_deref(), Some("/tmp/x"));

@@ -12,11 +12,11 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{BatchId, BatchStart, EndedJobs, JobDetail, Reply};
 use ferrite_wire::{
-    CollectiveResult, Contact, EventRange, Fact, Found, Frame, LaunchOrder, PmixEvent, ProcFailure, ProcessSet, Resize,
-    Served, Stream, Ticket, TimeWarning,
+    CollectiveResult, Contact, EventRange, Fact, Found, Frame, LaunchOrder, LogRecord, PmixEvent, ProcFailure,
+    ProcessSet, Resize, Served, Stream, Ticket, TimeWarning,
 };
 
-use crate::input::{PmixToken, RelayId, RequestId};
+use crate::input::{LogId, PmixToken, RelayId, RequestId};
 use crate::timer::Timer;
 
 /// One request of a machine to the driver.
@@ -280,6 +280,14 @@ pub enum Effect {
         request: RequestId,
         /// The session, and the time that is left.
         warning: Box<TimeWarning>,
+    },
+    /// Writes a text to a log of this node, or sends it by e-mail. [`crate::HeadInput::Logged`] or
+    /// [`crate::DaemonInput::Logged`] answers, within a minute.
+    Log {
+        /// The name that the answer repeats.
+        id: LogId,
+        /// The text and its channel.
+        record: Box<LogRecord>,
     },
     /// Offers nodes that have left the DVM to their resource managers. `ReleaseOffered` answers.
     OfferRelease {

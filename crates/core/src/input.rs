@@ -1,13 +1,15 @@
 //! Inputs: all events that reach a daemon (or the head), as data. The driver and the simulator make them.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, ProcId, Rank, Signal,
+    CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, PmixStatus, ProcId, Rank, Signal,
 };
 use ferrite_wire::control::{BatchId, Request, SessionOrder, Submission};
 use ferrite_wire::{
-    CollectiveResult, ControlOrder, DataCall, EventRange, FilePiece, Frame, GroupPart, Members, PmixEvent,
-    ResizeRequest, StartError, Stream, Subject,
+    CollectiveResult, ControlOrder, DataCall, EventRange, EventSource, FilePiece, Frame, GroupPart, LogEntry, Members,
+    PmixEvent, ResizeRequest, StartError, Stream, Subject,
 };
 
 use crate::effect::{Account, Recalled};
@@ -107,6 +109,15 @@ pub enum HeadInput {
         nodes: Vec<String>,
         /// The end of the launcher's standard error.
         message: String,
+    },
+    /// Answers [`crate::Effect::Log`] of the head.
+    Logged {
+        /// The daemon whose process or tool logs.
+        daemon: DaemonRank,
+        /// That daemon's number.
+        id: u64,
+        /// A PMIx status (negative).
+        result: Result<(), PmixStatus>,
     },
     /// All resource managers have answered [`crate::Effect::OfferRelease`].
     ReleaseOffered {
@@ -259,6 +270,13 @@ pub enum DaemonInput {
         /// True when the process has work to do; on a busy node it may just wait for a processor.
         writer_runs: bool,
     },
+    /// Answers [`crate::Effect::Log`] of the daemon.
+    Logged {
+        /// Its number.
+        id: u64,
+        /// A PMIx status (negative).
+        result: Result<(), PmixStatus>,
+    },
     /// An output file cannot be written. It comes once for each file.
     FileFailed {
         /// The job whose output it gets.
@@ -373,6 +391,43 @@ pub struct LogForm {
     pub xml: bool,
 }
 
+/// One call of `PMIx_Log`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogCall {
+    /// The process or tool that calls, by its connection.
+    pub source: EventSource,
+    /// Local time of the call, in seconds since 1970.
+    pub time_s: i64,
+    /// How texts appear that are output.
+    pub form: LogForm,
+    /// True when the first channel that takes its text is to be the only one.
+    pub once: bool,
+    /// The refusal of channels of the call that are not offered.
+    pub refused: Option<PmixStatus>,
+    /// The channels in their order, each with its text.
+    pub steps: VecDeque<LogStep>,
+}
+
+/// A channel of a call of `PMIx_Log`, with its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogStep {
+    /// Output of the process: whole lines.
+    Show(Stream, Bytes),
+    /// A log of this node.
+    Here(LogEntry),
+    /// A log of the DVM, which the head keeps.
+    AtHead(LogEntry),
+}
+
+/// The name of a [`crate::Effect::Log`], for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogId {
+    /// Of the daemon of this node, by its number.
+    Daemon(u64),
+    /// Of the head, for this daemon and by that one's number.
+    Head(DaemonRank, u64),
+}
+
 /// Calls of local processes through PMIx or PMI-1.
 #[derive(Clone, Debug)]
 pub enum PmixCall {
@@ -454,14 +509,10 @@ pub enum PmixCall {
         /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// A local process calls `PMIx_Log`. [`crate::PmixEffect::Reply`] answers, without data.
+    /// A local process, or a tool, calls `PMIx_Log`. [`crate::PmixEffect::Reply`] answers, without data.
     Log {
-        /// The process that calls.
-        proc: ProcId,
-        /// The texts, whole lines, each with the stream on which it appears.
-        texts: Vec<(Stream, Bytes)>,
-        /// How they appear.
-        form: LogForm,
+        /// The call.
+        call: Box<LogCall>,
         /// The upcall's token for the reply.
         token: PmixToken,
     },
@@ -519,6 +570,15 @@ pub enum PmixCall {
     /// has told those of this node. Nothing answers.
     Event {
         /// The event; its source is the holder of the connection.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
+    },
+    /// A file that a local process has named does not change any more (`PMIx_Process_monitor`). Nothing answers.
+    Alert {
+        /// The process that has asked for the event.
+        proc: ProcId,
+        /// The event.
         event: Box<PmixEvent>,
         /// The processes and tools that are to hear it.
         range: EventRange,

@@ -30,8 +30,8 @@ pub use effect::{
 };
 pub use head::{ERROR_STATES, Head, LAUNCH_STATES, state_tables};
 pub use input::{
-    AbortScope, BatchInput, DaemonInput, HeadInput, Input, LinkInput, LogForm, PmixCall, PmixToken, RelayId,
-    RelayInput, RequestId,
+    AbortScope, BatchInput, DaemonInput, HeadInput, Input, LinkInput, LogCall, LogForm, LogId, LogStep, PmixCall,
+    PmixToken, RelayId, RelayInput, RequestId,
 };
 pub use node::Node;
 pub use output::date_of;

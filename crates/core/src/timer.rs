@@ -67,6 +67,8 @@ pub enum DaemonTimer {
     LastData(u64),
     /// The limit that the callers of an upcall have given.
     CallLimit(PmixToken),
+    /// The deadline for the answer of a log, by the number of the question.
+    Log(u64),
     /// The next step of a job's kill sequence.
     KillStep(JobId),
     /// The wait of an unfinished line.

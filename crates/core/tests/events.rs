@@ -94,6 +94,34 @@ fn the_events_of_a_source_keep_their_order_over_a_repair() {
     }
 }
 
+/// Alerts (spec L137).
+#[test]
+fn an_alert_is_one_of_the_dvm_and_its_process_hears_it_too() {
+    let mut dvm = cluster(4);
+    let alert = |dvm: &mut Cluster, at: u32, rank: u32| {
+        let info = EventInfo::Raised(Bytes::from_static(&[7]));
+        let (proc, range) = (proc(rank), EventRange::Job(JobId(1)));
+        let event = Box::new(PmixEvent { code: PmixStatus(-3001), source: EventSource::Proc(proc), info });
+        dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(PmixCall::Alert { proc, event, range })));
+        dvm.run();
+    };
+    alert(&mut dvm, 1, 2);
+    assert_eq!(heard(&dvm), [], "the process is elsewhere");
+    alert(&mut dvm, 2, 2);
+    let mut all = heard(&dvm);
+    all.sort_unstable();
+    assert_eq!(all, [(0, 7, vec![0]), (1, 7, vec![1]), (2, 7, vec![2]), (3, 7, vec![3])]);
+    let is_of_dvm = |effect: &PmixEffect| match effect {
+        PmixEffect::Event { event, .. } => event.source == EventSource::Dvm,
+        _ => true,
+    };
+    assert!(dvm.pmix.iter().all(|(_, effect)| is_of_dvm(effect)));
+    dvm.pmix.clear();
+    dvm.exit_proc(2, ExitStatus::Exited(0));
+    alert(&mut dvm, 2, 2);
+    assert_eq!(heard(&dvm), [], "it has ended");
+}
+
 /// The head believes the daemon of a process only (spec L61).
 #[test]
 fn nobody_raises_an_event_in_the_name_of_a_process_elsewhere() {

@@ -141,7 +141,7 @@ fn standard_input_reaches_its_rank_and_its_end_closes_it() {
 #[test]
 fn a_job_whose_reader_of_standard_input_does_not_exist_is_refused() {
     let mut spec = job("cat", 2);
-    spec.stdin = StdinTarget::Rank(Rank(2));
+    spec.stdin = Some(StdinTarget::Rank(Rank(2)));
     let dvm = Cluster::with_job(2, &[], spec);
     assert_eq!(dvm.exit_code(), 1);
     assert!(dvm.notices.iter().any(|text| text.contains("(--stdin 2), but the job has 2 ranks")), "{:?}", dvm.notices);
@@ -151,7 +151,7 @@ fn a_job_whose_reader_of_standard_input_does_not_exist_is_refused() {
 #[test]
 fn the_slowest_of_all_readers_sets_the_pace() {
     let mut spec = job("cat", 4);
-    spec.stdin = StdinTarget::All;
+    spec.stdin = Some(StdinTarget::All);
     let mut dvm = Cluster::with_job(2, &[], spec);
     dvm.flowing = false;
     while dvm.stdin_reads < 100 {
@@ -185,7 +185,7 @@ fn the_slowest_of_all_readers_sets_the_pace() {
 #[test]
 fn a_reader_that_is_gone_holds_nobody_up() {
     let mut spec = job("cat", 2);
-    spec.stdin = StdinTarget::All;
+    spec.stdin = Some(StdinTarget::All);
     let mut dvm = Cluster::with_job(2, &[], spec);
     dvm.flowing = false;
     for _ in 0..16 {

@@ -1,14 +1,13 @@
-//! Orders of processes and tools for processes (`PMIx_Job_control`), and texts that they log (`PMIx_Log`).
+//! Orders of processes and tools for processes (`PMIx_Job_control`).
 
 mod common;
 
-use bytes::Bytes;
 use common::{Cluster, job};
-use ferrite_core::{DaemonInput, Input, LogForm, PmixCall, PmixEffect, PmixToken};
-use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND as NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE as OUT_OF_RESOURCE};
+use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_types::pmix_status::PMIX_ERR_NOT_FOUND as NOT_FOUND;
 use ferrite_types::*;
+use ferrite_wire::ControlOrder;
 use ferrite_wire::control::Submission;
-use ferrite_wire::{ControlOrder, Stream};
 
 fn on_nodes(nodes: &[&str]) -> JobSpec {
     let mut spec = job("a", nodes.len() as u32);
@@ -66,58 +65,4 @@ fn a_job_is_ended_by_request_and_its_submitter_reads_of_whom() {
     assert_eq!(give(&mut dvm, 2, Some(of(2, 0)), ControlOrder::End(vec![JobId(1)])), Ok(()));
     assert!(dvm.notices.iter().any(|text| text.contains("Job 1 was ended by request of rank 0 of job 2")));
     assert_eq!(dvm.code_of(1), 1);
-}
-
-#[test]
-fn what_a_process_logs_is_output_of_it_and_a_full_window_refuses_it() {
-    let mut dvm = Cluster::persistent(3);
-    dvm.submit(1, Submission::of(on_nodes(&["n1"])));
-    dvm.flowing = false;
-    let log = |dvm: &mut Cluster, proc: ProcId, size: usize, number: u64| {
-        let text = Bytes::from(format!("{}\n", "x".repeat(size)));
-        let (texts, form) = (vec![(Stream::Stdout, text)], LogForm::default());
-        let call = PmixCall::Log { proc, texts, form, token: PmixToken(number) };
-        dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(call)));
-        dvm.run();
-        let reply = dvm.pmix.iter().find_map(|(_, effect)| match effect {
-            PmixEffect::Reply { token, result } if token.0 == number => Some(result.clone()),
-            _ => None,
-        });
-        reply.expect("it is answered").map(drop)
-    };
-    assert_eq!(log(&mut dvm, of(1, 0), 3, 1), Ok(()));
-    assert_eq!(dvm.stdout_of(1), "xxx\n");
-    assert_eq!(log(&mut dvm, of(1, 7), 3, 2), Err(NOT_FOUND));
-    assert_eq!(log(&mut dvm, of(1, 0), 64 << 20, 3), Ok(()));
-    assert_eq!(log(&mut dvm, of(1, 0), 3, 4), Err(OUT_OF_RESOURCE), "nobody has read yet");
-}
-
-/// Forms of a logged text (spec L100).
-#[test]
-fn a_logged_text_has_the_form_that_it_asks_for_and_shows_nothing_twice() {
-    let shown = |output: OutputOptions, form: LogForm| {
-        let mut dvm = Cluster::persistent(2);
-        dvm.submit(1, Submission::of(JobSpec { output, ..on_nodes(&["n1"]) }));
-        let texts = vec![(Stream::Stdout, Bytes::from("a<\nb\n"))];
-        let call = PmixCall::Log { proc: of(1, 0), texts, form, token: PmixToken(1) };
-        dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(call)));
-        dvm.run();
-        dvm.stdout_of(1)
-    };
-    let plain = OutputOptions::default;
-    let tagged = || OutputOptions { tag: true, ..plain() };
-    let (tag, dated) = (LogForm { tag: true, ..LogForm::default() }, LogForm { time_s: Some(0), ..LogForm::default() });
-    let date = "Thu Jan  1 00:00:00 1970";
-    let lines = |prefix: &str| format!("{prefix}a<\n{prefix}b\n");
-    assert_eq!(shown(plain(), LogForm::default()), "a<\nb\n");
-    assert_eq!(shown(plain(), tag), lines("[1,0]<stdout>: "));
-    assert_eq!(shown(tagged(), tag), lines("[1,0]<stdout>: "));
-    assert_eq!(shown(plain(), dated), lines(&format!("[{date}]<stdout>: ")));
-    assert_eq!(shown(plain(), LogForm { tag: true, ..dated }), lines(&format!("[{date}][1,0]<stdout>: ")));
-    let element = shown(plain(), LogForm { xml: true, ..dated });
-    assert!(element.starts_with("<stdout nspace=") && element.contains(&format!("timestamp=\"{date}\">a&lt;&#010;<")));
-    assert_eq!(
-        shown(OutputOptions { xml: true, ..plain() }, LogForm { xml: true, ..tag }).matches("<stdout").count(),
-        2
-    );
 }

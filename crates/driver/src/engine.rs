@@ -33,6 +33,7 @@ use crate::guard::Keeper;
 use crate::history::History;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
+use crate::logs::Logs;
 use crate::output::OutputSinks;
 use crate::output_files::OutputFiles;
 use crate::pmix::PmixBridge;
@@ -167,6 +168,7 @@ struct Engine {
     sinks: OutputSinks,
     output_files: OutputFiles,
     history: History,
+    logs: Logs,
     batches: Batches,
     stdin: OwnStdin,
     stages: Stages,
@@ -296,6 +298,7 @@ impl Engine {
             sinks: OutputSinks::new(inbox.clone()),
             output_files: OutputFiles::default(),
             history: History::new(&setup.session_dir),
+            logs: Logs::new(inbox.clone(), &setup.dvm, &setup.params),
             batches: Batches::new(inbox.clone(), &setup.session_dir),
             stdin: OwnStdin::new(inbox.clone()),
             stages: Stages::new(inbox.clone(), &setup.session_dir),
@@ -473,6 +476,7 @@ impl Engine {
                 let found = self.history.recall(what);
                 let _ = self.inbox.send(Input::Head(HeadInput::Recalled { request, found }));
             }
+            Effect::Log { id, record } => self.logs.take(id, *record),
             Effect::OfferRelease { campaign, nodes, back } => {
                 let offer = Offer { campaign, nodes, back };
                 release::offer(self.release_command.as_deref(), offer, &self.session_dir, &self.releases, &self.inbox);

@@ -4,7 +4,7 @@
 //! Everything runs on one thread. Part by part: `engine` is the main loop, `head` and `daemon` the entry points,
 //! `link` what daemons are connected by, `launcher` starts daemons, `extension` and `release` talk to the resource
 //! manager, `guard` and `detach` are the processes around the real one; `children`, `spawn`, `stdio` and `output` are
-//! the processes of jobs, `pmix` their MPI side, `control` the clients of a persistent DVM.
+//! the processes of jobs, `pmix` their MPI side, `logs` where they log, `control` the clients of a persistent DVM.
 
 mod accepting;
 mod attribute;
@@ -23,6 +23,7 @@ mod install;
 mod launcher;
 mod link;
 mod local_time;
+mod logs;
 mod notice;
 mod output;
 mod output_files;

@@ -75,7 +75,7 @@ pub const PROCESS_ENV: [(&str, &str); 8] = [
     // would be lost, and the next channel not tried (spec L100).
     ("PMIX_MCA_plog", "^syslog,smtp"),
     // libpmix 4.2.2 accepts a monitor, and its alert comes to nobody. Without its sensors it asks its host, which
-    // refuses (spec L102).
+    // watches files and refuses heartbeats (spec L102).
     ("PMIX_MCA_psensor", "^heartbeat,file"),
 ];
 

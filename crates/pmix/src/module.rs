@@ -186,19 +186,6 @@ fn raise_from(proc: Option<Proc>, make: impl FnOnce(&Inner, Proc) -> Upcall) -> 
     }
 }
 
-/// Answers "not supported" and tells the receiver, so that a log can say why a program failed.
-///
-/// # Safety
-/// `proc` is null or points to a process name.
-unsafe fn refuse(service: &str, proc: *const sys::pmix_proc_t) -> sys::pmix_status_t {
-    if let Some(inner) = active() {
-        // SAFETY: the caller's promise.
-        let proc = unsafe { Proc::from_raw(proc) };
-        inner.receive(Upcall::Refused { proc, service: service.to_owned() });
-    }
-    Status::NOT_SUPPORTED.0
-}
-
 unsafe extern "C" fn client_connected(
     proc: *const sys::pmix_proc_t,
     _object: *mut c_void,
@@ -491,9 +478,16 @@ fn log_entry(info: &Info) -> Option<LogEntry> {
         (sys::PMIX_LOG_SYSLOG, LogChannel::Syslog),
         (sys::PMIX_LOG_LOCAL_SYSLOG, LogChannel::Syslog),
         (sys::PMIX_LOG_GLOBAL_SYSLOG, LogChannel::GlobalSyslog),
+        (sys::PMIX_LOG_JOB_RECORD, LogChannel::JobRecord),
+        (sys::PMIX_LOG_EMAIL, LogChannel::Email),
     ];
     let (_, channel) = channels.into_iter().find(|(key, _)| info.is(key))?;
-    Some(LogEntry { channel, text: info.value.as_str()?.to_owned() })
+    Some(match &info.value {
+        crate::Value::Infos(mail) if channel == LogChannel::Email => {
+            LogEntry { channel, text: String::new(), mail: mail.clone() }
+        }
+        value => LogEntry { channel, text: value.as_str()?.to_owned(), mail: Vec::new() },
+    })
 }
 
 unsafe extern "C" fn job_control(
@@ -662,18 +656,23 @@ unsafe extern "C" fn session_control(
     })
 }
 
-/// Refuses a monitor: no alert would come (spec L102).
 unsafe extern "C" fn monitor(
     proc: *const sys::pmix_proc_t,
-    _monitor: *const sys::pmix_info_t,
-    _error: sys::pmix_status_t,
-    _directives: *const sys::pmix_info_t,
-    _ndirectives: usize,
-    _callback: sys::pmix_info_cbfunc_t,
-    _data: *mut c_void,
+    monitor: *const sys::pmix_info_t,
+    error: sys::pmix_status_t,
+    directives: *const sys::pmix_info_t,
+    ndirectives: usize,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `client_connected`; so in every refusal below.
-    unsafe { refuse("monitoring", proc) }
+    // SAFETY: see `client_connected`; what is to be watched is one info.
+    let (proc, monitor, directives) =
+        unsafe { (Proc::from_raw(proc), Info::from_array(monitor, 1), Info::from_array(directives, ndirectives)) };
+    let Some(monitor) = monitor.into_iter().next() else { return Status::BAD_PARAM.0 };
+    raise_from(proc, |inner, proc| {
+        let reply = info_reply(inner, callback, data);
+        Upcall::Monitor { proc, monitor, code: Status(error), directives, reply }
+    })
 }
 
 unsafe extern "C" fn push_stdin(

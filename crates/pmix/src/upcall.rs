@@ -165,6 +165,19 @@ pub enum Upcall {
         /// Takes one info per answer; fewer than all keys are a partial success.
         reply: Completer<Vec<Info>>,
     },
+    /// A local process asks to be watched, or no longer (PMIx_Process_monitor).
+    Monitor {
+        /// The requesting process.
+        proc: Proc,
+        /// What is to be watched.
+        monitor: Info,
+        /// The code of the event that tells of it.
+        code: Status,
+        /// How it is to be watched.
+        directives: Vec<Info>,
+        /// Lets the process continue, without details.
+        reply: Completer<Vec<Info>>,
+    },
     /// A local process requests signals for processes, their end, ...
     JobControl {
         /// The requesting process.
@@ -295,12 +308,14 @@ pub struct App {
 }
 
 /// One text of a log request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogEntry {
     /// Where it appears.
     pub channel: LogChannel,
-    /// The text, as given: with or without a newline.
+    /// The text, as given: with or without a newline. That of an e-mail is among `mail`.
     pub text: String,
+    /// An e-mail: its text, addresses and the like.
+    pub mail: Vec<Info>,
 }
 
 /// The place where logged text appears.
@@ -314,6 +329,10 @@ pub enum LogChannel {
     Syslog,
     /// The system's log of the DVM.
     GlobalSyslog,
+    /// The job record.
+    JobRecord,
+    /// An e-mail.
+    Email,
 }
 
 /// One element of a query.

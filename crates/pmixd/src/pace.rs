@@ -2,6 +2,8 @@
 //! does not read. So the daemon hears that a piece was delivered, and sends more, only when the connections of all
 //! tools are writable: the library does not say who pulls. A tool that takes nothing for a while is cut off: its
 //! connection is shut down, and the library forgets it.
+//!
+//! Output of a job for the tool that has spawned it goes ahead of a tool that does not read, up to a limit.
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,6 +17,9 @@ use crate::entrance::{self, inode};
 /// The time in which a tool has to take some of what waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The most output for the spawners of its jobs that the library keeps unread (bytes).
+const MOST_UNREAD: usize = 64 << 20;
+
 /// The state that the thread of the pace and the others share.
 struct Pace {
     state: Mutex<State>,
@@ -26,6 +31,8 @@ struct Pace {
 struct State {
     tools: Vec<Tool>,
     pieces: Vec<Piece>,
+    /// Output for the spawners of its jobs since all tools were writable (bytes).
+    unread: usize,
 }
 
 /// The connection of a tool. The library owns the descriptor, and may close it at any time.
@@ -68,6 +75,19 @@ pub(crate) fn after(done: Done) {
     state.pieces.push(Piece { waits, since: Instant::now(), done });
     drop(state);
     pace.wake();
+}
+
+/// Calls `done` at once for so many bytes of the output of a job of a tool; when tools leave too much unread, as
+/// [`after`].
+pub(crate) fn ahead(bytes: usize, done: Done) {
+    let Some(pace) = pace() else { return done() };
+    let is_much = {
+        let mut state = pace.lock();
+        state.tools.retain(Tool::is_open);
+        state.unread = if state.tools.iter().all(Tool::is_writable) { 0 } else { state.unread + bytes };
+        state.unread > MOST_UNREAD
+    };
+    if is_much { after(done) } else { done() }
 }
 
 /// Returns the pace, and starts its thread at the first call. `None` when the system has no resources for it.

@@ -124,9 +124,10 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
             server.dmodex_get(&proc, move |data| out.say(&Report::Fetched(number, data)));
         }
         Order::Deliver(number, from, channel, data, is_pulled) => {
+            let bytes = data.len();
             let report = move || {
-                let said = move || out.say(&Report::Delivered(number));
-                if is_pulled { pace::after(Box::new(said)) } else { said() }
+                let said = Box::new(move || out.say(&Report::Delivered(number)));
+                if is_pulled { pace::after(said) } else { pace::ahead(bytes, said) }
             };
             // The daemon gets its report in both cases.
             if let Err(error) = server.deliver_output(&from, channel, data, report) {

@@ -5,6 +5,7 @@ use ferrite_core::{
     Account, DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, Recall, Recalled, RequestId, SpawnRequest,
     Transition,
 };
+use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
 use ferrite_wire::control::{EndedJobs, Reply, Request};
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
@@ -101,7 +102,9 @@ impl World {
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);
             }
-            Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
+            // Simulated processes log nothing.
+            Effect::Log { .. }
+            | Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
             | Effect::Resized { .. }
             | Effect::TimeWarning { .. } => {}
             // The simulated driver keeps no history: no scenario asks for jobs that are over.
@@ -323,8 +326,12 @@ impl World {
                     self.go_on(rank, &[proc]);
                 }
             }
+            PmixEffect::Event { event, to, .. } => {
+                if event.code == PMIX_ALLOC_TIMEOUT_WARNING {
+                    self.answer_withdrawal(rank, &to);
+                }
+            }
             PmixEffect::Notify { .. }
-            | PmixEffect::Event { .. }
             | PmixEffect::Release(_)
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }

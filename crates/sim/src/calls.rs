@@ -6,7 +6,7 @@ use ferrite_core::{DaemonInput, Input, PmixCall};
 use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::{
     Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, GroupPart, Members,
-    Persistence, PmixEvent, ProcessSet,
+    Persistence, PmixEvent, ProcessSet, WithdrawalAnswer,
 };
 
 use crate::event::Event;
@@ -190,6 +190,18 @@ impl World {
         self.waits(rank, proc);
         let call = PmixCall::Control { by: Some(proc), order, token };
         self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
+    }
+
+    /// Lets processes answer the notice that their nodes are to leave, as their programs say.
+    pub(crate) fn answer_withdrawal(&mut self, rank: DaemonRank, told: &[ProcId]) {
+        let Some(host) = self.hosts.get(&rank) else { return };
+        let answers = told.iter().filter_map(|proc| Some((*proc, host.procs.get(proc)?.answer?)));
+        let answers: Vec<(ProcId, WithdrawalAnswer)> = answers.collect();
+        for (proc, answer) in answers {
+            let (order, token) = (Box::new(ControlOrder::AnswerWithdrawal(answer)), self.ask(rank, Waiting::Resize));
+            let call = PmixCall::Control { by: Some(proc), order, token };
+            self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
+        }
     }
 
     fn call_data(&mut self, rank: DaemonRank, proc: ProcId, request: DataRequest) {

@@ -1,9 +1,11 @@
 //! Scenarios about changes of size: requests with their times, newcomers that fail, and jobs meanwhile. They are drawn
 //! from a seed; the world plays them (`resize`).
 
+use std::collections::BTreeSet;
+
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, Duration, Grace, HostEntry, HostRef, MapBy, Signal};
+use ferrite_types::{DaemonRank, Duration, Grace, HostEntry, HostRef, MapBy, Signal, SizeRange};
 use ferrite_wire::control::Request;
 use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotChange};
 use serde::{Deserialize, Serialize};
@@ -235,7 +237,60 @@ impl Scenario {
                 shrink.grace_s = rng.permille(150).then(|| rng.between(1, 2) as u32);
             }
         }
+        if rng.permille(600) && s.daemons > 1 {
+            s.draw_withdrawal(&mut rng);
+        }
+        s.draw_ranges(&mut rng);
         s
+    }
+
+    /// Draws a job on many nodes, some of which are to leave while it runs: by chance few shrinks meet a process.
+    fn draw_withdrawal(&mut self, rng: &mut Rng) {
+        let at = rng.between(100_000, 2_000_000);
+        let np = rng.between(2, u64::from((self.daemons * self.slots).min(8))) as u32;
+        let mut spec = job(np, &format!("pause:{}", rng.between(4_000_000, 9_000_000)));
+        spec.map.by = Some(MapBy::Node);
+        spec.options.grace = Some(Grace { time: Duration::from_secs(rng.between(1, 4)), signal: None });
+        let mut plan = JobPlan::new(at, spec, Expect::Anything);
+        plan.client.patient = true;
+        self.jobs.push(plan);
+        let nodes = (0..rng.between(1, 3)).map(|_| format!("n{}", rng.between(1, u64::from(self.daemons) - 1)));
+        let nodes: Vec<String> = nodes.collect::<BTreeSet<_>>().into_iter().collect();
+        let request = ResizeRequest::Shrink(ShrinkRequest { nodes, wait: true, ..ShrinkRequest::default() });
+        let at = at + rng.between(500_000, 3_000_000);
+        self.elastic.resizes.push(ResizePlan { at, request, by: Asker::Client(None) });
+    }
+
+    /// Makes some jobs elastic: they refuse that nodes leave, put it off, or only keep a smallest size.
+    fn draw_ranges(&mut self, rng: &mut Rng) {
+        for plan in &mut self.elastic.resizes {
+            if let ResizeRequest::Shrink(shrink) = &mut plan.request {
+                shrink.force = rng.permille(100);
+            }
+        }
+        let limits = self.elastic.resizes.iter().any(|plan| match &plan.request {
+            ResizeRequest::Shrink(shrink) => shrink.force || shrink.grace_s.is_some(),
+            _ => false,
+        });
+        for plan in self.jobs.iter_mut().filter(|plan| plan.spec.options.grace.is_some()) {
+            if rng.permille(250) {
+                continue;
+            }
+            // No job of a scenario is larger.
+            let max = 1_000_000;
+            let size: u32 = plan.spec.apps.iter().filter_map(|app| app.np).sum();
+            let min = if rng.permille(300) { size.clamp(1, 2) } else { 1 };
+            plan.spec.options.elastic = Some(SizeRange { min, max });
+            let answer = match rng.between(0, 4) {
+                0 | 1 => Some("refuses".to_owned()),
+                // The referee does not know which of several shrinks gives a job more time.
+                2 if !limits => Some(format!("defers:{}", rng.between(1, 6))),
+                _ => None,
+            };
+            for app in &mut plan.spec.apps {
+                app.argv.extend(answer.clone());
+            }
+        }
     }
 
     /// A scenario about changes of size in which a scheduler pushes some.

@@ -296,6 +296,10 @@ pub enum Mutation {
     NoBackfill,
     /// Nodes without a process are not sent away before the others of their shrink.
     LeaveTogether,
+    /// A refusal of a job is taken for a request for a second more.
+    UnheardRefusal,
+    /// Nobody is told that nodes stay.
+    NoStay,
 }
 
 impl Mutation {
@@ -447,8 +451,14 @@ impl Mutation {
     pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
 
     /// Faults about the time of processes whose nodes are to leave (`resizes`).
-    pub const GRACES: [Mutation; 4] =
-        [Mutation::NoNotice, Mutation::LongPromise, Mutation::UnheardNotice, Mutation::LeaveTogether];
+    pub const GRACES: [Mutation; 6] = [
+        Mutation::NoNotice,
+        Mutation::LongPromise,
+        Mutation::UnheardNotice,
+        Mutation::LeaveTogether,
+        Mutation::UnheardRefusal,
+        Mutation::NoStay,
+    ];
 
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
     pub const QUEUES: [Mutation; 4] =

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use ferrite_core::SpawnRequest;
 use ferrite_types::{ExitStatus, ProcId, Signal};
-use ferrite_wire::{DataRange, Persistence, StartError, StartErrorKind, Stream};
+use ferrite_wire::{DataRange, Persistence, StartError, StartErrorKind, Stream, WithdrawalAnswer};
 
 use crate::pmix::Meeting;
 use crate::queue::Time;
@@ -88,6 +88,8 @@ pub struct Process {
     pub steps: VecDeque<Step>,
     /// True when it ignores all signals that can be ignored.
     deaf: bool,
+    /// Its answer to the notice that its node is to leave: `refuses`, or `defers:SECONDS`.
+    pub answer: Option<WithdrawalAnswer>,
     /// The time for which a child outlives it and holds its output open.
     pub orphan: Time,
     /// Its output pipes, by stream.
@@ -153,6 +155,7 @@ impl Process {
         Ok(Process {
             orphan: words.clone().find_map(|w| w.strip_prefix("orphan:")?.parse().ok()).unwrap_or(0),
             deaf: words.clone().any(|w| w == "deaf"),
+            answer: words.clone().find_map(|w| answer(w)),
             steps: words.filter_map(|w| Step::parse(w)).collect(),
             pipes: [Pipe::default(), Pipe { closed: request.merge_stderr, ..Pipe::default() }],
             stdin: StdinPipe { closed: !request.stdin, ..StdinPipe::default() },
@@ -234,6 +237,14 @@ impl StdinPipe {
             self.pending -= moved;
         }
         before - self.pending
+    }
+}
+
+/// Reads the word for an answer to the notice that nodes are to leave.
+fn answer(word: &str) -> Option<WithdrawalAnswer> {
+    match word.strip_prefix("defers:") {
+        Some(seconds) => Some(WithdrawalAnswer::Defer(seconds.parse().ok()?)),
+        None => (word == "refuses").then_some(WithdrawalAnswer::Refuse),
     }
 }
 

@@ -11,8 +11,8 @@ pub struct JobSpec {
     pub apps: Vec<AppContext>,
     /// Placement of every app that has none of its own.
     pub map: MapRequest,
-    /// The ranks that read standard input.
-    pub stdin: StdinTarget,
+    /// The ranks that read standard input. `None` = the usual: rank 0 of a job with a submitter, nobody of another job.
+    pub stdin: Option<StdinTarget>,
     /// The treatment of output.
     pub output: OutputOptions,
     /// The information to show before the launch.
@@ -136,7 +136,7 @@ pub enum EnvOp {
 /// The readers of the job's standard input (`--stdin`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StdinTarget {
-    /// One rank (default: 0).
+    /// One rank.
     Rank(Rank),
     /// Every rank gets a copy.
     All,
@@ -232,6 +232,31 @@ pub struct Grace {
     pub signal: Option<Signal>,
 }
 
+/// The sizes that an elastic job may have: processes of the job and of all that it has spawned (`--elastic MIN:MAX`,
+/// spec E51).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRange {
+    /// The smallest, at least 1.
+    pub min: u32,
+    /// The largest, at least as large.
+    pub max: u32,
+}
+
+impl SizeRange {
+    /// True for a size of the range.
+    #[must_use]
+    pub fn includes(self, size: usize) -> bool {
+        (self.min as usize..=self.max as usize).contains(&size)
+    }
+}
+
+impl std::fmt::Display for SizeRange {
+    /// As in `2:8`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.min, self.max)
+    }
+}
+
 /// Runtime options (`--rtos` and options of their own).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeOptions {
@@ -254,6 +279,8 @@ pub struct RuntimeOptions {
     pub fwd_environment: bool,
     /// Its processes are told before their nodes leave, and have time to end.
     pub grace: Option<Grace>,
+    /// The sizes that the job may have, and its processes may refuse that their nodes leave.
+    pub elastic: Option<SizeRange>,
     /// Limit for the whole job.
     pub timeout: Option<Duration>,
     /// Limit until all processes are started.
@@ -278,6 +305,7 @@ impl Default for RuntimeOptions {
             max_restarts: 0,
             fwd_environment: false,
             grace: None,
+            elastic: None,
             timeout: None,
             spawn_timeout: None,
             report_state_on_timeout: false,
@@ -314,7 +342,7 @@ impl JobSpec {
         JobSpec {
             apps,
             map: MapRequest::default(),
-            stdin: StdinTarget::Rank(Rank(0)),
+            stdin: None,
             output: OutputOptions::default(),
             display: Display::default(),
             options: RuntimeOptions::default(),

@@ -24,8 +24,8 @@ pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{
-    AppContext, DebugStop, Display, EnvOp, Grace, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget,
-    StopPoint, TableTo,
+    AppContext, DebugStop, Display, EnvOp, Grace, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, SizeRange,
+    StdinTarget, StopPoint, TableTo,
 };
 pub use jobmap::{JobMap, JobNode, Placement, PlacementTexts};
 pub use names::{AllocId, AllocReqId};

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PmixStatus(pub i32);
 
+/// A failure of unknown cause.
+pub const PMIX_ERROR: PmixStatus = PmixStatus(-1);
 /// A request with invalid parameters.
 pub const PMIX_ERR_BAD_PARAM: PmixStatus = PmixStatus(-27);
 /// A key that is published already.
@@ -34,12 +36,16 @@ pub const PMIX_ERR_NOT_SUPPORTED: PmixStatus = PmixStatus(-47);
 pub const PMIX_ERR_NO_PERMISSIONS: PmixStatus = PmixStatus(-23);
 /// A resource that does not suffice.
 pub const PMIX_ERR_OUT_OF_RESOURCE: PmixStatus = PmixStatus(-29);
+/// A resource that is in use.
+pub const PMIX_ERR_RESOURCE_BUSY: PmixStatus = PmixStatus(-28);
 /// A limit of time that has passed.
 pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
 /// Event: all processes of a job are started.
 pub const PMIX_LAUNCH_COMPLETE: PmixStatus = PmixStatus(-174);
 /// Event: the time of an allocation, or of some of its nodes, is nearly up.
 pub const PMIX_ALLOC_TIMEOUT_WARNING: PmixStatus = PmixStatus(-194);
+/// Event of this DVM (below `PMIX_EXTERNAL_ERR_BASE`): nodes that were announced to leave stay (spec E53).
+pub const FERRITE_NODES_STAY: PmixStatus = PmixStatus(-3_001);
 /// Event: a job runs.
 pub const PMIX_EVENT_JOB_START: PmixStatus = PmixStatus(-191);
 /// Event: a job is over.
@@ -50,6 +56,10 @@ pub const PMIX_ERR_PROC_RESTART: PmixStatus = PmixStatus(-4);
 pub const PMIX_EVENT_PROC_TERMINATED: PmixStatus = PmixStatus(-201);
 /// Event: a member of a group is gone.
 pub const PMIX_GROUP_MEMBER_FAILED: PmixStatus = PmixStatus(-170);
+/// A service that lacks something now.
+pub const PMIX_ERR_NOT_AVAILABLE: PmixStatus = PmixStatus(-64);
+/// Some of what was asked for is done.
+pub const PMIX_ERR_PARTIAL_SUCCESS: PmixStatus = PmixStatus(-52);
 /// The DVM is ending.
 pub const PMIX_ERR_UNREACH: PmixStatus = PmixStatus(-25);
 

@@ -22,7 +22,7 @@ pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 22;
+pub const CONTROL_VERSION: u16 = 23;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -162,6 +162,11 @@ pub enum Request {
     /// [`DvmMessage::Output`] brings it as the processes write it. Answered by [`Reply::Ordered`] at the job's end, and
     /// by a refusal when there is no such job or the client does not read.
     Pull(JobId),
+    /// Feeds a job whose standard input is nobody's: it has readers, and was submitted with `detach` or spawned by a
+    /// process. [`DvmMessage::Launched`] says that it may; [`DvmMessage::ReadStdin`] asks for each piece, when those
+    /// who came earlier are done, and an empty piece ends the input for ever. Answered by [`Reply::Ordered`] at the end
+    /// of input, and by a refusal when the job takes none or is over before.
+    Feed(JobId),
     /// Asks for more or fewer nodes; answered by [`Reply::Resize`].
     Resize(Box<ResizeRequest>),
     /// Pushes a change of the size as a scheduler: new nodes are for everybody, and only a client that waits for the
@@ -204,6 +209,7 @@ impl Request {
             | Request::Signal { .. }
             | Request::Release { .. }
             | Request::Pull(_)
+            | Request::Feed(_)
             | Request::Resize(_)
             | Request::Push(_)
             | Request::Session { .. }
@@ -220,8 +226,8 @@ pub struct Submission {
     pub spec: JobSpec,
     /// Environment of the submitter that is forwarded to every process.
     pub env: Vec<EnvOp>,
-    /// True for a job that outlives its submitter: the reply comes at once, it has no standard input, and its output
-    /// goes to files or is dropped.
+    /// True for a job that outlives its submitter: the reply comes at once, its output goes to files or is dropped, and
+    /// it has no standard input, or one for [`Request::Feed`] if the submission names readers.
     pub detach: bool,
     /// True to wait for slots when they are taken; otherwise the job is refused.
     pub wait_for_slots: bool,

@@ -14,6 +14,7 @@ mod group;
 mod handshake;
 mod iof;
 mod launch;
+mod log;
 mod message;
 mod preload;
 mod process_set;
@@ -32,11 +33,12 @@ pub use group::{GroupBuilt, GroupPart};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
 pub use launch::{InitState, LaunchOrder, ProcEnd, ProcFailure, Restart, StartError, StartErrorKind};
+pub use log::{LogEntry, LogRecord, Mail};
 pub use message::{DaemonMessage, HeadMessage, Message, TreeMessage};
 pub use preload::FilePiece;
 pub use process_set::{MAX_SET_NAME, ProcessSet, bad_set_name};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
-pub use query::{ControlOrder, Fact, Subject};
+pub use query::{ControlOrder, Fact, Subject, WithdrawalAnswer};
 pub use relayed::{ClientWord, Served};
 pub use resize::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome,

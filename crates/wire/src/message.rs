@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, EventRange,
-    Fact, FilePiece, Found, LaunchFailure, LaunchOrder, Order, Part, PmixEvent, ProcEnd, ProcFailure, ProcessSet,
-    Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
+    Fact, FilePiece, Found, LaunchFailure, LaunchOrder, LogRecord, Order, Part, PmixEvent, ProcEnd, ProcFailure,
+    ProcessSet, Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
 };
 
 /// The payload of a frame.
@@ -218,6 +218,13 @@ pub enum HeadMessage {
         /// The order.
         order: Box<ControlOrder>,
     },
+    /// From a daemon: a process or a tool logs a text in a log of the DVM (`PMIx_Log`).
+    Log {
+        /// The number of the question, unique at the daemon; the reply repeats it.
+        id: u64,
+        /// The text and its channel.
+        record: Box<LogRecord>,
+    },
     /// From a daemon: a process or a tool asks about the DVM (`PMIx_Query_info`).
     Query {
         /// The number of the question, unique at the daemon; the reply repeats it.
@@ -227,6 +234,16 @@ pub enum HeadMessage {
     },
     /// From the daemon of a process or tool that has raised an event: the head addresses it.
     Event {
+        /// The event.
+        event: Box<PmixEvent>,
+        /// The processes and tools that are to hear it.
+        range: EventRange,
+    },
+    /// From the daemon of a process: a file that the process has named does not change any more
+    /// (`PMIx_Process_monitor`). The head raises the event as one of the DVM.
+    Alert {
+        /// The process that has asked for it.
+        proc: ProcId,
         /// The event.
         event: Box<PmixEvent>,
         /// The processes and tools that are to hear it.
@@ -450,6 +467,13 @@ pub enum DaemonMessage {
         /// A PMIx status (negative).
         result: Result<(), PmixStatus>,
     },
+    /// Head to the daemon of the process or tool that logged a text: the log has it, or not.
+    LogReply {
+        /// The number from the request.
+        id: u64,
+        /// A PMIx status (negative).
+        result: Result<(), PmixStatus>,
+    },
     /// Head to the daemon of the process or tool that asked about the DVM.
     QueryReply {
         /// The number from the request.
@@ -569,8 +593,10 @@ impl HeadMessage {
             HeadMessage::BadSpawn { .. } => "bad-spawn",
             HeadMessage::DataRequest { .. } => "data-request",
             HeadMessage::Control { .. } => "control",
+            HeadMessage::Log { .. } => "log",
             HeadMessage::Query { .. } => "query",
             HeadMessage::Event { .. } => "event",
+            HeadMessage::Alert { .. } => "alert",
             HeadMessage::Client { .. } => "client",
         }
     }
@@ -621,6 +647,7 @@ impl DaemonMessage {
             DaemonMessage::SpawnReply { .. } => "spawn-reply",
             DaemonMessage::DataReply { .. } => "data-reply",
             DaemonMessage::ControlReply { .. } => "control-reply",
+            DaemonMessage::LogReply { .. } => "log-reply",
             DaemonMessage::QueryReply { .. } => "query-reply",
             DaemonMessage::DefineSet(_) => "define-set",
             DaemonMessage::DeleteSet(_) => "delete-set",
@@ -656,6 +683,7 @@ impl From<TreeMessage> for Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{EventSource, LogEntry, Mail};
 
     #[test]
     fn a_message_comes_back_as_it_went() {
@@ -665,6 +693,19 @@ mod tests {
             data: Bytes::from_static(b"hello\n"),
         });
         assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+    }
+
+    #[test]
+    fn a_text_for_a_log_comes_back_as_it_went() {
+        let source = EventSource::Proc(ProcId { job: JobId(1), rank: Rank(3) });
+        let text = |text: &str| text.to_owned();
+        let mail = Mail { to: text("a@b"), from: text(""), subject: text("ü"), text: text("c\n") };
+        let system = LogEntry::System { priority: 7, text: text("a") };
+        for entry in [system, LogEntry::JobLog(text("b")), LogEntry::Mail(Box::new(mail))] {
+            let record = Box::new(LogRecord { source: source.clone(), time_s: -1, entry });
+            let message = Message::Head(HeadMessage::Log { id: u64::MAX, record });
+            assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+        }
     }
 
     #[test]

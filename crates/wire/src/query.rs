@@ -58,4 +58,15 @@ pub enum ControlOrder {
     },
     /// Ends whole jobs.
     End(Vec<JobId>),
+    /// Answers the notice that nodes with processes of the caller's job are to leave.
+    AnswerWithdrawal(WithdrawalAnswer),
+}
+
+/// The answer of an elastic job to the notice that some of its nodes are to leave (spec E52, E53).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WithdrawalAnswer {
+    /// The nodes are to stay.
+    Refuse,
+    /// The processes need this time, from now on (seconds).
+    Defer(u32),
 }

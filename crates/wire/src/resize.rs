@@ -111,6 +111,8 @@ pub struct ShrinkRequest {
     /// The longest time that processes on these nodes may have (seconds), whatever their jobs have asked for; `None` =
     /// no limit, 0 = nobody is told.
     pub grace_s: Option<u32>,
+    /// True for a shrink that elastic jobs cannot refuse, whatever size it leaves them.
+    pub force: bool,
     /// True for an answer at the end, false for one at the beginning.
     pub wait: bool,
 }

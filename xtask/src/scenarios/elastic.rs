@@ -46,7 +46,7 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 /// Runs `body` in a DVM on the first nodes, with a tree of radix 2; an error includes the head's messages.
-fn in_dvm(c: &Context, nodes: usize, options: &[&str], body: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(super) fn in_dvm(c: &Context, nodes: usize, options: &[&str], body: impl FnOnce() -> Result<()>) -> Result<()> {
     let head = start_dvm(c, nodes, options)?;
     let result = body().and_then(|()| stop_dvm(c));
     if let Err(error) = result {
@@ -127,7 +127,7 @@ fn up(c: &Context) -> Result<BTreeSet<String>> {
     Ok(up.filter_map(|words| words.first().map(|name| (*name).to_owned())).collect())
 }
 
-fn expect_up(c: &Context, nodes: impl IntoIterator<Item = usize>) -> Result<()> {
+pub(super) fn expect_up(c: &Context, nodes: impl IntoIterator<Item = usize>) -> Result<()> {
     let expected: BTreeSet<String> = nodes.into_iter().map(|node| format!("n{node}")).collect();
     let found = up(c)?;
     ensure!(found == expected, "up are {found:?} instead of {expected:?}");
@@ -441,7 +441,7 @@ fn elastic_the_end_of_the_dvm_ends_changes_under_way(c: &Context) -> Result<()> 
 }
 
 /// The lines that `job` has written to its file, once there are so many.
-fn lines_of(c: &Context, file: &Path, count: usize) -> Result<Vec<String>> {
+pub(super) fn lines_of(c: &Context, file: &Path, count: usize) -> Result<Vec<String>> {
     let read = || -> Result<Vec<String>> {
         Ok(std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect())
     };

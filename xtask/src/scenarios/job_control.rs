@@ -17,7 +17,6 @@ pub(super) fn all() -> Vec<Scenario> {
         what_job_control_does_not_offer_is_refused_by_name,
         a_tool_pauses_resumes_and_ends_a_job,
         files_that_a_process_registers_are_removed_after_it_unless_they_are_of_another_user,
-        monitors_and_credentials_are_refused,
     ]
 }
 
@@ -126,13 +125,4 @@ fn a_tool_pauses_resumes_and_ends_a_job(c: &Context) -> Result<()> {
     let again = runner::run(c.bed().command(1, &tool)?.args(["tool", &orders[3]]), Duration::from_secs(60))?.code(0)?;
     ensure!(again.stdout.contains("NOT-FOUND"), "it says {}", again.stdout);
     stop_dvm(c)
-}
-
-/// Nothing is accepted of which nothing comes (spec L102).
-fn monitors_and_credentials_are_refused(c: &Context) -> Result<()> {
-    let job = c.prterun("--host n0:1,n1:1 --map-by node -n 2")?.program(&pmix_program("monitors")?)?;
-    let outcome = job.words(["heartbeat", "file", "credential"])?.run()?.code(0)?;
-    says(&outcome, &["heartbeat NOT-SUPPORTED", "file NOT-SUPPORTED", "credential NOT-SUPPORTED"])?;
-    ensure!(outcome.stdout.lines().count() == 6, "it says\n{}", outcome.stdout);
-    Ok(())
 }

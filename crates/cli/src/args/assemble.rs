@@ -23,7 +23,7 @@ use super::options::{
 };
 use super::placement::{self, Placement, Said};
 use super::prefixes::Prefixes;
-use super::rtos::{RuntimeAsk, grace_time, restarts, time};
+use super::rtos::{RuntimeAsk, grace_time, restarts, size_range, time};
 use super::tool::{JobOptions, Tool};
 use super::{App, AppPlace, BatchRun, Connect, MapFiles, PreloadAsk, ReportTo, Run, signals};
 
@@ -303,6 +303,7 @@ impl Job {
             max_restarts,
             grace,
             grace_signal,
+            elastic,
             runtime_options,
             forward_signals,
             allow_run_as_root,
@@ -344,7 +345,10 @@ impl Job {
         if let Some(name) = &grace_signal {
             rtos.grace_signal.say("--grace-signal", "the signal", signals::one("--grace-signal", name)?)?;
         }
-        if rtos.grace_signal.0.is_some() && rtos.grace.0.is_none() {
+        if let Some(text) = &elastic {
+            rtos.elastic.say("--elastic", "the range", size_range("--elastic", text)?)?;
+        }
+        if rtos.grace_signal.0.is_some() && rtos.grace.0.is_none() && rtos.elastic.0.is_none() {
             return Err(UsageError::Conflict {
                 what: "--grace-signal without a time: the signal goes with the notice that --grace asks for".to_owned(),
                 next: "Add --grace TIME, as in --grace 30 --grace-signal USR1.".to_owned(),
@@ -501,7 +505,7 @@ impl Job {
         display.map |= map;
         let spec = JobSpec {
             map: job.request,
-            stdin: self.stdin.0.unwrap_or(JobSpec::new(Vec::new()).stdin),
+            stdin: self.stdin.0,
             output: self.output.finish("--output")?,
             display,
             stop: self.rtos.stop.0.clone().flatten(),

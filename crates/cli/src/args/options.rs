@@ -274,6 +274,11 @@ pub(crate) struct ControlOptions {
     /// PMIX_ALLOC_TIMEOUT_WARNING in any case
     #[arg(long, value_name = "SIGNAL")]
     pub(crate) grace_signal: Option<String>,
+    /// The job may have MIN to MAX processes, with all that it spawns. No shrink leaves it fewer than MIN, and its
+    /// processes may refuse that their nodes leave, or ask for time, unless the shrink is forced (pdvm shrink --force).
+    /// They are told 30 s before; --grace gives another time
+    #[arg(long, value_name = "MIN:MAX")]
+    pub(crate) elastic: Option<String>,
     /// Options of the job: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors,
     /// fwd-environment, output-proctable, timeout=T ...
     #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]
@@ -389,8 +394,9 @@ pub(crate) struct ConnectionOptions {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Submission")]
 pub(crate) struct SubmitOptions {
-    /// Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped
-    /// unless it goes to files (--output dir=D). With --batch: print the batch and end; the DVM runs the list
+    /// Print the namespace of the job and end; the job goes on. Its output is dropped unless it goes to files (--output
+    /// dir=D). It has no standard input, unless --stdin names readers: `pdvm feed` feeds them. With --batch: print the
+    /// batch and end; the DVM runs the list
     #[arg(long)]
     pub(crate) detach: bool,
     /// Wait for slots when they are taken; without this option the job is refused

@@ -1,6 +1,6 @@
 //! Parses `--runtime-options` (`--rtos`) and the single options that mean the same.
 
-use ferrite_types::{AppContext, DebugStop, Duration, Grace, RuntimeOptions, Signal, StopPoint};
+use ferrite_types::{AppContext, DebugStop, Duration, Grace, RuntimeOptions, Signal, SizeRange, StopPoint};
 
 use super::ask::{Asked, Word};
 use super::error::UsageError;
@@ -19,6 +19,8 @@ pub(crate) struct RuntimeAsk {
     /// The time of processes whose nodes are to leave, and the signal that goes with the notice.
     pub(crate) grace: Asked<Duration>,
     pub(crate) grace_signal: Asked<Signal>,
+    /// The sizes that the job may have.
+    pub(crate) elastic: Asked<SizeRange>,
     pub(crate) auto_restart: Asked<bool>,
     pub(crate) fwd_environment: Asked<bool>,
     pub(crate) timeout: Asked<Option<Duration>>,
@@ -36,6 +38,8 @@ pub(crate) struct RuntimeAsk {
     pub(crate) exec_agent: Asked<Option<Vec<String>>>,
 }
 
+/// The time of an elastic job's processes when `--grace` gives no other.
+const ELASTIC_GRACE: Duration = Duration::from_secs(30);
 /// The limit of `autorestart` when no `max-restarts` gives another.
 const AUTO_RESTARTS: u32 = 3;
 
@@ -189,6 +193,7 @@ impl RuntimeAsk {
             max_restarts: self.max_restarts.or(defaults.max_restarts),
             grace: self.grace.or(defaults.grace),
             grace_signal: self.grace_signal.or(defaults.grace_signal),
+            elastic: self.elastic.or(defaults.elastic),
             auto_restart: self.auto_restart.or(defaults.auto_restart),
             fwd_environment: self.fwd_environment.or(defaults.fwd_environment),
             timeout: self.timeout.or(defaults.timeout),
@@ -227,7 +232,12 @@ impl RuntimeAsk {
                 None => self.max_restarts.0.unwrap_or(usual.max_restarts),
             },
             fwd_environment: self.fwd_environment.0.unwrap_or(usual.fwd_environment),
-            grace: self.grace.0.map(|time| Grace { time, signal: self.grace_signal.0 }),
+            grace: self
+                .grace
+                .0
+                .or(self.elastic.0.map(|_| ELASTIC_GRACE))
+                .map(|time| Grace { time, signal: self.grace_signal.0 }),
+            elastic: self.elastic.0,
             timeout: self.timeout.0.unwrap_or(usual.timeout),
             spawn_timeout: self.spawn_timeout.0.unwrap_or(usual.spawn_timeout),
             children_separately: self.children_separately.0.unwrap_or(usual.children_separately),
@@ -254,6 +264,20 @@ pub(crate) fn grace_time(option: &str, text: &str) -> Result<Duration, UsageErro
         "Write seconds, as 30, or [[days:]hours:]minutes:seconds, as 1:30; without the option nobody is told.";
     let parsed = words::time(text).and_then(|time| time.ok_or("is no time to end in"));
     parsed.map_err(|why| UsageError::value(option, format!("{text:?} {why}"), NEXT))
+}
+
+/// Parses the sizes that a job may have.
+pub(crate) fn size_range(option: &str, text: &str) -> Result<SizeRange, UsageError> {
+    const NEXT: &str = "Write the smallest and the largest number of processes, as in --elastic 2:8.";
+    let parse = || {
+        let (min, max) = text.split_once(':')?;
+        Some(SizeRange { min: min.parse().ok()?, max: max.parse().ok()? }).filter(|range| range.min > 0)
+    };
+    let range = parse().ok_or_else(|| UsageError::value(option, format!("{text:?} is no range of sizes"), NEXT))?;
+    if range.min > range.max {
+        return Err(UsageError::value(option, format!("{text:?} ends before it begins"), NEXT));
+    }
+    Ok(range)
 }
 
 /// Parses the number of times that a failed process is started again.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use ferrite_client::Source;
 use ferrite_wire::control::{BatchId, BatchOrder, BatchPiece, BatchStatus, Reply, Request};
 
 use super::dvm::{Dvm, WaitingDvm};
@@ -34,7 +35,7 @@ pub(super) fn answer(mut dvm: Dvm, verb: &BatchVerb, json: bool) -> Result<i32, 
 
 /// Prints records, and with `wait` those that come until the batch is over; returns its exit code then.
 fn read(dvm: Dvm, batch: BatchId, wait: bool) -> Result<i32, Failure> {
-    let mut dvm = WaitingDvm::of(dvm)?;
+    let mut dvm = WaitingDvm::of(dvm, Source::empty())?;
     let mut offset = 0;
     // A record that is being written is printed when it is whole.
     let mut rest = Vec::new();

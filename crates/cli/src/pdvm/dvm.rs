@@ -188,12 +188,12 @@ pub(crate) struct WaitingDvm {
 }
 
 impl WaitingDvm {
-    /// Takes over the connection.
+    /// Takes over the connection; what the DVM reads for a request comes from the input.
     ///
     /// # Errors
     /// There are no more descriptors.
-    pub(crate) fn of(dvm: Dvm) -> Result<WaitingDvm, Failure> {
-        let client = ClientLoop::new(dvm.into_connection(), Source::empty(), &ENDS);
+    pub(crate) fn of(dvm: Dvm, input: Source) -> Result<WaitingDvm, Failure> {
+        let client = ClientLoop::new(dvm.into_connection(), input, &ENDS);
         Ok(WaitingDvm { client: client.map_err(Failure::Machine)?, asked: 0 })
     }
 
@@ -211,6 +211,10 @@ impl WaitingDvm {
                     return Err(Failure::Refused(text));
                 }
                 ClientEvent::Message(DvmMessage::Reply { id: of, reply }) if of == id => return Ok(reply),
+                ClientEvent::Message(DvmMessage::ReadStdin { id: of, limit }) if of == id => {
+                    self.client.read_input(limit as usize);
+                }
+                ClientEvent::Input(data) => self.client.send(&ClientMessage::Stdin { id, data }),
                 ClientEvent::Signal(signal) => return Err(Failure::Interrupted(signal)),
                 ClientEvent::Gone(error) => return Err(error.into()),
                 // Other messages belong to no request of this client.

@@ -50,6 +50,9 @@ pub(super) fn render(detail: &JobDetail, moment: &Moment) -> String {
     say("Started by", started_by(record));
     say("Bookmark", or_none(Some(plain(&record.bookmark)).filter(|node| !node.is_empty())));
     say("Counts", counts(record));
+    if let Some((range, size)) = record.elastic {
+        say("Elastic", format!("{} to {} processes with all that it spawns, {size} now", range.min, range.max));
+    }
     if !record.sets.is_empty() {
         say("Sets", sets(record));
     }

@@ -352,6 +352,7 @@ pub(crate) struct Detail {
     session_dir: Option<String>,
     process_sets: Vec<Set>,
     stdin_target: Option<String>,
+    elastic: Option<Elastic>,
     total_slots: u32,
     bookmark: Option<String>,
     counts: Counts,
@@ -390,6 +391,7 @@ impl Detail {
             session_dir: text(&record.session_dir),
             process_sets: record.sets.iter().map(|(name, size)| Set { name: name.clone(), members: *size }).collect(),
             stdin_target: record.stdin.map(stdin_target),
+            elastic: record.elastic.map(|(range, size)| Elastic { min: range.min, max: range.max, size }),
             total_slots: record.slots,
             bookmark: text(&record.bookmark),
             counts: Counts::of(record),
@@ -404,6 +406,14 @@ impl Detail {
 struct Originator {
     job: u32,
     rank: u32,
+}
+
+/// The sizes that an elastic job may have, and the processes that live.
+#[derive(Serialize)]
+struct Elastic {
+    min: u32,
+    max: u32,
+    size: u32,
 }
 
 /// A program of a job.

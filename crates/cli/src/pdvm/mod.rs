@@ -8,6 +8,7 @@ mod candidates;
 mod dvm;
 mod events;
 pub(crate) mod failure;
+mod feed;
 pub(crate) mod grow;
 mod job;
 mod jobs;
@@ -96,6 +97,7 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
         Verb::Nodes => put(&nodes::answer(&mut find()?, json)?),
         Verb::Jobs(how) => put(&jobs::answer(&mut find()?, &how, json)?),
         Verb::Job(of) => put(&job::answer(&mut find()?, &of.job, json)?),
+        Verb::Feed(of) => put(&feed::answer(find()?, &of.job, json)?),
         Verb::Kill(of) => put(&kill::answer(&mut find()?, &of, json)?),
         Verb::Release(of) => put(&release::answer(&mut find()?, &of, json)?),
         Verb::Signal(of) => put(&signal::answer(&mut find()?, &of.job, of.signal, json)?),

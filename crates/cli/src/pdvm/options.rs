@@ -57,6 +57,13 @@ pub(crate) enum Verb {
     Kill(KillOptions),
     /// Let processes of a job go on that wait for a debugger (prun --stop-in-init)
     Release(ReleaseOptions),
+    /// Give standard input to a job that has none from its submitter (prun --detach --stdin RANK|all)
+    #[command(
+        after_help = "The input goes on until its end, which is the end of the job's input for ever. Without an end (a signal) \
+        another feed can go on. One client feeds a job at a time, and others wait for their turn. Exit code: 0 when the job has \
+        taken the end; 1 when it takes no input, its input has ended already, or it was over before."
+    )]
+    Feed(OneJob),
     /// Send a signal to the processes of a job
     Signal(SignalOptions),
     /// Add nodes to it
@@ -246,6 +253,9 @@ pub(crate) struct ShrinkOptions {
     /// The longest time for processes there, whatever their jobs have asked for (prun --grace); 0: they are not told
     #[arg(long, value_name = "SECONDS")]
     pub(crate) grace: Option<u32>,
+    /// Take the nodes also from elastic jobs (prun --elastic) that would refuse, or have too few processes left
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change
     #[arg(long)]
     pub(crate) wait: bool,

@@ -1,6 +1,7 @@
 //! The common part of `grow` and `shrink`: sends the request, and prints its one answer. A user who waits for the new
 //! size may stop waiting; a change that the DVM has begun continues.
 
+use ferrite_client::Source;
 use ferrite_types::CampaignKind;
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
@@ -17,7 +18,7 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, pushed: bool, json: bool)
         ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => CampaignKind::Shrink,
     };
     let reserves = matches!(&request, ResizeRequest::Grow(grow) if grow.terms.reserve);
-    let mut dvm = WaitingDvm::of(dvm)?;
+    let mut dvm = WaitingDvm::of(dvm, Source::empty())?;
     let request = Box::new(request);
     let request = if pushed { Request::Push(request) } else { Request::Resize(request) };
     let resize = match dvm.ask(request)? {

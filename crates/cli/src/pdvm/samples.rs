@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, SessionId,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, SessionId, SizeRange,
     StdinTarget,
 };
 use ferrite_wire::control::{
@@ -193,6 +193,7 @@ fn record() -> JobRecord {
         session_dir: "/tmp/prte.4711.0123456789ab/41".to_owned(),
         sets: vec![("atmosphere".to_owned(), 8)],
         stdin: Some(StdinTarget::Rank(Rank(0))),
+        elastic: Some((SizeRange { min: 4, max: 16 }, 8)),
         slots: 12,
         bookmark: "n1".to_owned(),
         daemons: 2,

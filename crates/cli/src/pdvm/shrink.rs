@@ -8,7 +8,7 @@ use super::options::ShrinkOptions;
 use crate::args::{UsageError, refused_hosts};
 
 pub(crate) fn request(options: ShrinkOptions) -> Result<ResizeRequest, Failure> {
-    let ShrinkOptions { host, nodes, alloc_id, req_id, push: _, grace, wait } = options;
+    let ShrinkOptions { host, nodes, alloc_id, req_id, push: _, grace, force, wait } = options;
     if host.is_empty() && nodes.is_none() && alloc_id.is_none() {
         return Err(Failure::Usage(UsageError::Conflict {
             what: "shrink: by which nodes?".to_owned(),
@@ -22,7 +22,7 @@ pub(crate) fn request(options: ShrinkOptions) -> Result<ResizeRequest, Failure> 
         false => parse_leaving(&host.join(",")).map_err(|e| refused_hosts("--host", &e))?,
     };
     let count = nodes.unwrap_or(0);
-    Ok(ResizeRequest::Shrink(ShrinkRequest { nodes: names, count, alloc_id, req_id, grace_s: grace, wait }))
+    Ok(ResizeRequest::Shrink(ShrinkRequest { nodes: names, count, alloc_id, req_id, grace_s: grace, force, wait }))
 }
 
 #[cfg(test)]
@@ -37,6 +37,7 @@ mod tests {
             req_id: None,
             push: false,
             grace: None,
+            force: false,
             wait: false,
         }
     }

@@ -1,5 +1,6 @@
 //! `pdvm wait`: waits for the ends of jobs; the exit code is theirs.
 
+use ferrite_client::Source;
 use ferrite_types::JobId;
 use ferrite_wire::control::{JobDetail, Reply, Request};
 
@@ -16,7 +17,7 @@ pub(super) fn answer(mut dvm: Dvm, of: &[WaitedJob], json: bool) -> Result<i32, 
     // Names are looked up first: an unknown one is told at once.
     let jobs = of.iter().map(|job| number_of(&mut dvm, job)).collect::<Result<Vec<JobId>, Failure>>()?;
     let (_, moment) = dvm.status()?;
-    let mut dvm = WaitingDvm::of(dvm)?;
+    let mut dvm = WaitingDvm::of(dvm, Source::empty())?;
     let mut ended = Vec::with_capacity(jobs.len());
     for job in jobs {
         let detail = match dvm.ask(Request::Wait(job))? {

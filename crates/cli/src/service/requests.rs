@@ -157,6 +157,7 @@ pub(crate) struct Shrink {
     allocation: Option<String>,
     request: Option<String>,
     grace: Option<u32>,
+    force: bool,
     wait: bool,
 }
 
@@ -286,7 +287,7 @@ impl Shrink {
     /// # Errors
     /// A value that means nothing.
     pub(crate) fn into_options(self) -> Result<ShrinkOptions, String> {
-        let Shrink { hosts, nodes, allocation, request, grace, wait } = self;
+        let Shrink { hosts, nodes, allocation, request, grace, force, wait } = self;
         if nodes == Some(0) {
             return Err("nodes is 1 or more, or left out".to_owned());
         }
@@ -297,6 +298,7 @@ impl Shrink {
             req_id: named(request)?.map(AllocReqId::from),
             push: false,
             grace,
+            force,
             wait,
         })
     }

@@ -108,6 +108,10 @@ fn examples(name: &str) -> String {
         "pdvm-batch-results" => {
             &[("pdvm batch results b1 > results", "The records so far, for prun --resume results.")]
         }
+        "pdvm-feed" => &[(
+            "prun --detach --stdin 0 ./solver && pdvm feed 1 < case.in",
+            "Give the file to rank 0 of the job as its standard input.",
+        )],
         "pdvm-kill" => {
             &[("pdvm kill 7", "Ends job 7."), ("pdvm kill 7 --tree", "Ends job 7 and all jobs that descend from it.")]
         }

@@ -159,7 +159,11 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Job(id) | Request::Wait(id) => Reply::Job(Box::new(detail(id.0))),
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Sessions => Reply::Sessions(vec![session()]),
-        Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } | Request::Release { .. } => Reply::Ordered,
+        Request::Kill(_)
+        | Request::Feed(_)
+        | Request::Signal { .. }
+        | Request::Session { .. }
+        | Request::Release { .. } => Reply::Ordered,
         Request::KillTree(job) => Reply::Killed(vec![*job, JobId(job.0 + 2)]),
         Request::Resize(request) | Request::Push(request) => {
             let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })

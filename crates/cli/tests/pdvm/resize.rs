@@ -51,6 +51,7 @@ fn requests_reach_the_dvm_as_they_were_meant() {
         "a1",
         "--req-id",
         "r",
+        "--force",
     ]));
     let host = |name, slots| AddedHost { host: HostEntry::named(name), slots };
     let grow = GrowRequest {
@@ -73,6 +74,7 @@ fn requests_reach_the_dvm_as_they_were_meant() {
         alloc_id: Some("a1".into()),
         req_id: Some("r".into()),
         grace_s: Some(30),
+        force: true,
         wait: false,
     };
     let resize = |request| Request::Resize(Box::new(request));

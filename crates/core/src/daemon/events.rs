@@ -22,6 +22,13 @@ impl Daemon {
         }
     }
 
+    /// Passes an alert on that a local process has asked for, as long as it runs (spec L137).
+    pub(super) fn on_alert(&mut self, proc: ProcId, event: Box<PmixEvent>, range: EventRange, cx: &mut Cx) {
+        if self.proc(proc).is_some_and(|local| !local.state.has_ended()) {
+            cx.send_head(HeadMessage::Alert { proc, event, range });
+        }
+    }
+
     /// Tells local processes and tools of an event from elsewhere (spec L60).
     pub(super) fn on_event_of_others(&mut self, event: PmixEvent, range: EventRange, cx: &mut Cx) {
         let to: Vec<ProcId> =

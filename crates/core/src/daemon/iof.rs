@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use bytes::{Bytes, BytesMut};
-use ferrite_types::{JobId, ProcId};
+use ferrite_types::{JobId, PmixStatus, ProcId};
 use ferrite_wire::{HeadMessage, StdinDest, Stream};
 
 use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::output::{Author, Lines};
-use crate::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
-use crate::{DaemonTimer, Effect, LogForm, PmixEffect, PmixToken};
+use crate::pmix_status::PMIX_ERR_OUT_OF_RESOURCE;
+use crate::{DaemonTimer, Effect, LogForm};
 
 /// The size of one read of a stream (bytes).
 const READ_LIMIT: usize = 128 * 1024;
@@ -175,32 +175,23 @@ impl Daemon {
         }
     }
 
-    /// Handles `PMIx_Log`: the texts follow the process's own output, within the same window. A process whose window is
-    /// full is refused, because a call cannot wait for it.
-    /// The form of a text is added to what the job's options show, and shows nothing twice (spec L100).
-    pub(super) fn on_log(
+    /// Shows a text that a process logs (spec L100): it follows the process's own output, within the same window. A
+    /// process whose window is full is refused, because a call cannot wait for it. The form of a text is added to what
+    /// the job's options show, and shows nothing twice.
+    pub(super) fn show_logged(
         &mut self,
         proc: ProcId,
-        texts: Vec<(Stream, Bytes)>,
+        stream: Stream,
         form: LogForm,
-        token: PmixToken,
+        text: Bytes,
         cx: &mut Cx,
-    ) {
-        let window_is_full = self.jobs.get(&proc.job).is_some_and(|job| job.window.is_full());
-        let result = match self.proc(proc) {
-            Some(local) if !local.state.has_ended() => match window_is_full {
-                true => Err(PMIX_ERR_OUT_OF_RESOURCE),
-                false => Ok(Bytes::new()),
-            },
-            _ => Err(PMIX_ERR_NOT_FOUND),
-        };
-        if result.is_ok() {
-            for (stream, text) in texts {
-                let text = self.author(proc, stream, cx).logged(form, text);
-                self.forward(proc, stream, text, cx);
-            }
+    ) -> Result<(), PmixStatus> {
+        if self.jobs.get(&proc.job).is_some_and(|job| job.window.is_full()) {
+            return Err(PMIX_ERR_OUT_OF_RESOURCE);
         }
-        cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
+        let text = self.author(proc, stream, cx).logged(form, text);
+        self.forward(proc, stream, text, cx);
+        Ok(())
     }
 
     fn flush_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {

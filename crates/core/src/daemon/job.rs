@@ -166,6 +166,7 @@ impl Daemon {
         self.drop_collectives(id, cx);
         self.drop_modexes(id, cx);
         self.drop_questions(id, cx);
+        self.drop_logs(id, cx);
         cx.effect(Effect::Pmix(PmixEffect::Deregister(id)));
         cx.effect(Effect::CleanJob(id));
     }
@@ -185,9 +186,9 @@ fn devices_of(order: &LaunchOrder, daemon: DaemonRank, found: &[Device]) -> BTre
 
 pub(super) fn reads_stdin(order: &LaunchOrder, rank: Rank) -> bool {
     match order.spec.stdin {
-        StdinTarget::All => true,
-        StdinTarget::Rank(target) => target == rank,
-        StdinTarget::None => false,
+        Some(StdinTarget::All) => true,
+        Some(StdinTarget::Rank(target)) => target == rank,
+        Some(StdinTarget::None) | None => false,
     }
 }
 

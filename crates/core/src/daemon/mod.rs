@@ -14,6 +14,7 @@ mod kill;
 mod leaving;
 mod lifeline;
 mod limits;
+mod logs;
 mod modex;
 mod pmi1;
 mod preload;
@@ -66,6 +67,7 @@ pub(crate) struct Daemon {
     modexes: Modexes,
     limits: Limits,
     questions: Questions,
+    logs: logs::Logs,
     lifeline: Lifeline,
     child_calls: ChildCalls,
     resizes: resize::Resizes,
@@ -105,6 +107,7 @@ impl Daemon {
             modexes: Modexes::default(),
             limits: Limits::default(),
             questions: Questions::default(),
+            logs: logs::Logs::default(),
             lifeline: Lifeline::by(&settings),
             child_calls: ChildCalls::by(settings.silence),
             output_limit: settings.output_limit,
@@ -124,6 +127,7 @@ impl Daemon {
             DaemonInput::Exited { proc, status } => self.on_exited(proc, status, cx),
             DaemonInput::Output { proc, stream, data } => self.on_output(proc, stream, data, cx),
             DaemonInput::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),
+            DaemonInput::Logged { id, result } => self.on_logged(id, result, cx),
             DaemonInput::FileFailed { job, path, error } => self.on_file_failed(job, &path, &error, cx),
             DaemonInput::OutputClosed { proc, stream } => self.on_output_closed(proc, stream, cx),
             DaemonInput::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
@@ -178,6 +182,7 @@ impl Daemon {
             DaemonMessage::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
             DaemonMessage::DataReply { id, result } => self.on_data_reply(id, result, cx),
             DaemonMessage::ControlReply { id, result } => self.on_control_reply(id, result, cx),
+            DaemonMessage::LogReply { id, result } => self.on_logged(id, result, cx),
             DaemonMessage::QueryReply { id, facts } => self.on_query_reply(id, facts, cx),
             DaemonMessage::DefineSet(set) => self.on_define_set(*set, cx),
             DaemonMessage::DeleteSet(name) => self.on_delete_set(name, cx),
@@ -192,6 +197,7 @@ impl Daemon {
             DaemonTimer::Wireup => self.on_wireup_deadline(cx),
             DaemonTimer::LastData(fetch) => self.on_last_data(fetch, cx),
             DaemonTimer::CallLimit(token) => self.on_call_limit(token, cx),
+            DaemonTimer::Log(id) => self.on_log_deadline(id, cx),
             DaemonTimer::KillStep(job) => self.on_kill_step(job, cx),
             DaemonTimer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             DaemonTimer::LastWords => self.part_with_clients(cx),
@@ -219,7 +225,7 @@ impl Daemon {
             }
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
             PmixCall::Control { by, order, token } => self.on_control(by, order, token, cx),
-            PmixCall::Log { proc, texts, form, token } => self.on_log(proc, texts, form, token, cx),
+            PmixCall::Log { call, token } => self.on_log(*call, token, cx),
             PmixCall::Query { about, token } => self.on_query(about, token, cx),
             PmixCall::Session { order, token } => self.on_session_order(order, token, cx),
             PmixCall::Fence { members, data, token } => {
@@ -239,6 +245,7 @@ impl Daemon {
             }
             PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, Asker::Pmix(token), cx),
             PmixCall::Event { event, range } => self.on_event(event, range, cx),
+            PmixCall::Alert { proc, event, range } => self.on_alert(proc, event, range, cx),
             PmixCall::Data { call, token } => self.on_data(call, Asker::Pmix(token), cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::Limit { token, limit } => self.on_limit(token, limit, cx),

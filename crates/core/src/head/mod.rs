@@ -12,7 +12,7 @@ mod sessions;
 
 use ferrite_rm::params::Params;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, JobState, NodeRecord};
-use ferrite_wire::HeadMessage;
+use ferrite_wire::{DaemonMessage, HeadMessage};
 
 pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
@@ -109,6 +109,7 @@ impl Head {
             HeadInput::Request { id, request } => self.on_request(id, request, cx),
             HeadInput::ClientGone(request) => {
                 self.forget_pull(request, cx);
+                self.forget_feed(request, cx);
                 self.forget_wait(request);
                 self.forget_requester(request, cx);
                 self.end_submission(request, cx);
@@ -123,6 +124,7 @@ impl Head {
             HeadInput::Batch(input) => self.on_batch_input(input, cx),
             HeadInput::Recalled { request, found } => self.on_recalled(request, found, cx),
             HeadInput::OutputWritten(account) => self.on_output_written(account, cx),
+            HeadInput::Logged { daemon, id, result } => cx.send(daemon, DaemonMessage::LogReply { id, result }),
             HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),
             HeadInput::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
             HeadInput::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
@@ -187,8 +189,10 @@ impl Head {
             HeadMessage::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
             HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
             HeadMessage::Control { id, by, order } => self.on_control(origin, id, by, *order, cx),
+            HeadMessage::Log { id, record } => self.on_log(origin, id, record, cx),
             HeadMessage::Query { id, about } => self.on_query(origin, id, &about, cx),
             HeadMessage::Event { event, range } => self.on_event(origin, *event, range, cx),
+            HeadMessage::Alert { proc, event, range } => self.on_alert(origin, proc, *event, range, cx),
             HeadMessage::Client { number, word } => self.clients.on_word(origin, number, word, cx),
         }
         self.finish(cx);

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use ferrite_core::{
-    AbortScope, BatchEffect, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node,
-    PmixCall, PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink, StageEffect, Timer,
+    AbortScope, BatchEffect, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, LogId,
+    Node, PmixCall, PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink, StageEffect, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
 use ferrite_wire::control::{EndedJobs, JobDetail, Reply, Request, Submission};
-use ferrite_wire::{Contact, Members, Message, Resize, Stream, Ticket};
+use ferrite_wire::{Contact, LogRecord, Members, Message, Resize, Stream, Ticket};
 
 /// See the module.
 pub struct Cluster {
@@ -81,6 +81,8 @@ pub struct Cluster {
     pub batches: Vec<BatchEffect>,
     /// Warnings for requests whose sessions are about to end.
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
+    /// Texts for the logs of nodes.
+    pub logs: Vec<(DaemonRank, LogId, LogRecord)>,
     /// Effects of daemons and head about clients on other nodes.
     pub relayed: Vec<(DaemonRank, RelayEffect)>,
     /// True when the test itself says that the library has read what processes sent before their ends.
@@ -247,6 +249,7 @@ impl Cluster {
             kept: Vec::new(),
             batches: Vec::new(),
             warned: Vec::new(),
+            logs: Vec::new(),
             relayed: Vec::new(),
             is_library_slow: false,
             missing: BTreeSet::new(),
@@ -703,6 +706,7 @@ impl Cluster {
                 self.transitions.push(format!("{kind} {campaign} {step}"));
             }
             Effect::Relay(effect) => self.relayed.push((at, effect)),
+            Effect::Log { id, record } => self.logs.push((at, id, *record)),
             Effect::Trace(ferrite_core::Transition::Proc { to, .. }) => {
                 self.proc_states.insert(to);
             }

@@ -87,6 +87,11 @@ impl Requests {
         self.open(Request::Pull(job), Answer::Submitter(reader))
     }
 
+    /// Feeds a job whose standard input is nobody's; the feeder is asked for each piece.
+    pub(crate) fn feed(&self, job: JobId, feeder: Rc<dyn Submitter>) -> RequestId {
+        self.open(Request::Feed(job), Answer::Submitter(feeder))
+    }
+
     pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {
         let _ = self.ask_numbered(request, |_, reply| answer(reply));
     }

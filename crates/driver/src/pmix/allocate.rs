@@ -130,7 +130,15 @@ impl Wish {
         // Without other words, the requester's own name for an allocation says which nodes leave.
         let says_what = self.id.is_some() || !nodes.is_empty() || self.count > 0;
         let alloc_id = if says_what { self.id } else { self.req_id.as_ref().map(AllocReqId::in_place_of_id) };
-        Ok(ShrinkRequest { nodes, count: self.count, alloc_id, req_id: self.req_id, grace_s: None, wait: false })
+        Ok(ShrinkRequest {
+            nodes,
+            count: self.count,
+            alloc_id,
+            req_id: self.req_id,
+            grace_s: None,
+            force: false,
+            wait: false,
+        })
     }
 }
 

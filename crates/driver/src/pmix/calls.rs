@@ -2,18 +2,16 @@
 //! error when its job or this process ends. Only [`super::PmixBridge`] uses it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
-use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, Fact, Found, Members, Resize, Subject};
+use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject};
 
-use super::logs::{self, Logged};
-use super::{allocate, control, events, groups, published, query, session_control, spawn, syslog};
-use crate::{Inbox, local_time};
+use super::{allocate, control, events, groups, logs, published, query, session_control, spawn};
+use crate::Inbox;
 
 /// The jobs whose processes may call, by namespace.
 pub(super) type Names = BTreeMap<String, Known>;
@@ -29,38 +27,25 @@ pub(super) struct Known {
 pub(super) struct Calls {
     inbox: Inbox,
     dvm: String,
-    is_head: bool,
     next: u64,
     waiting: BTreeMap<PmixToken, (JobId, Reply)>,
 }
 
 enum Reply {
     Done(Completer<()>),
-    /// Something that was asked for is not offered, and the rest is done.
-    Partly(Completer<()>),
     Data(Completer<Vec<u8>>),
     Spawned(Completer<String>),
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
-    Group {
-        members: Vec<Proc>,
-        reply: Completer<Vec<Info>>,
-    },
-    Told {
-        questions: Vec<Question>,
-        about: Vec<Subject>,
-        reply: Completer<Vec<Info>>,
-    },
+    Group { members: Vec<Proc>, reply: Completer<Vec<Info>> },
+    Told { questions: Vec<Question>, about: Vec<Subject>, reply: Completer<Vec<Info>> },
 }
 
 impl Reply {
     fn give(self, result: CollectiveResult) {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
-            Reply::Partly(reply) => {
-                reply.complete(Err(result.map_or_else(|status| Status(status.0), |_| Status::PARTIAL_SUCCESS)));
-            }
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
             Reply::Group { members, reply } => reply.complete(groups::answer(members, result)),
@@ -72,7 +57,7 @@ impl Reply {
 
     fn fail(self, status: Status) {
         match self {
-            Reply::Done(reply) | Reply::Partly(reply) => reply.complete(Err(status)),
+            Reply::Done(reply) => reply.complete(Err(status)),
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
@@ -85,8 +70,8 @@ impl Reply {
 }
 
 impl Calls {
-    pub(super) fn new(inbox: Inbox, dvm: &str, is_head: bool) -> Calls {
-        Calls { inbox, dvm: dvm.to_owned(), is_head, next: 0, waiting: BTreeMap::new() }
+    pub(super) fn new(inbox: Inbox, dvm: &str) -> Calls {
+        Calls { inbox, dvm: dvm.to_owned(), next: 0, waiting: BTreeMap::new() }
     }
 
     /// Passes a call on, or refuses it.
@@ -202,33 +187,15 @@ impl Calls {
                 }
                 Err(status) => reply.complete(Err(status)),
             },
-            Upcall::Log { proc: caller, entries, others, directives, required, reply } => {
-                let call = logs::Call {
-                    caller: &caller,
-                    entries,
-                    others: &others,
-                    directives: &directives,
-                    required: &required,
-                    is_head: self.is_head,
-                    now_s: local_time::now_s(),
-                    zone_s: local_time::zone_s(),
-                };
-                let mut system = |message: &syslog::Message| syslog::send(Path::new(syslog::SOCKET), message);
-                match known(&caller, names).and_then(|proc| Ok((proc, logs::logged(call, &mut system)?))) {
-                    Ok((proc, Logged { texts, form, is_partial })) => {
-                        if !others.is_empty() {
-                            tracing::warn!(%proc, ?others, "channels of PMIx_Log that are not offered");
-                        }
-                        let answer = if is_partial { Reply::Partly(reply) } else { Reply::Done(reply) };
-                        let token = self.keep(proc.job, answer);
-                        self.pass(PmixCall::Log { proc, texts, form, token });
-                    }
-                    Err(status) => {
-                        tracing::warn!(?caller, ?others, %status, "what a process logs is refused");
-                        reply.complete(Err(status));
-                    }
+            Upcall::Log { proc, entries, others, directives, required, reply } => match known(&proc, names) {
+                Ok(known) => {
+                    let source = EventSource::Proc(known);
+                    self.log(logs::Call::new(&proc, source, entries, &others, &directives, &required), reply);
                 }
-            }
+                Err(status) => reply.complete(Err(status)),
+            },
+            // A monitor of a process goes another way.
+            Upcall::Monitor { reply, .. } => reply.refuse(),
             Upcall::PushStdin { reply, .. } => reply.refuse(),
             // Only a tool pulls, and where there is none its library has nobody to hand output to.
             Upcall::PullOutput { .. } => {}
@@ -267,6 +234,25 @@ impl Calls {
             Upcall::Event { .. } | Upcall::Lost { .. } => {}
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
+            }
+        }
+    }
+
+    /// Passes a call of `PMIx_Log` on, or refuses it.
+    pub(super) fn log(&mut self, call: logs::Call<'_>, reply: Completer<()>) {
+        let (caller, others) = (call.caller, call.others);
+        if !others.is_empty() {
+            tracing::warn!(?caller, ?others, "channels of PMIx_Log that are not offered");
+        }
+        let waiter = if let EventSource::Proc(proc) = &call.source { proc.job } else { JobId::DAEMONS };
+        match logs::logged(call) {
+            Ok(call) => {
+                let token = self.keep(waiter, Reply::Done(reply));
+                self.pass(PmixCall::Log { call: Box::new(call), token });
+            }
+            Err(status) => {
+                tracing::warn!(?caller, %status, "what a process logs is refused");
+                reply.complete(Err(status));
             }
         }
     }

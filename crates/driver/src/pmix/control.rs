@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{JobId, Rank, Signal};
-use ferrite_wire::{ControlOrder, ProcessSet, bad_set_name};
+use ferrite_wire::{ControlOrder, ProcessSet, WithdrawalAnswer, bad_set_name};
 use thiserror::Error;
 
 /// The reason why an order is refused. The words are for the log, because PMIx cannot carry them.
@@ -44,10 +44,15 @@ const BESIDE: [&CStr; 6] = [
 const SWITCHES: [&CStr; 4] =
     [sys::PMIX_JOB_CTRL_KILL, sys::PMIX_JOB_CTRL_TERMINATE, sys::PMIX_JOB_CTRL_PAUSE, sys::PMIX_JOB_CTRL_RESUME];
 
+/// Keys of this DVM: the answers of an elastic job to the notice that nodes are to leave (spec E52, E53). The value is
+/// on or off, or the time that the job needs (seconds).
+const REFUSE: &CStr = c"ferrite.withdrawal.refuse";
+const DEFER: &CStr = c"ferrite.withdrawal.defer";
+
 /// Keys that are refused, with the reason.
 const NOT_OFFERED: [(&CStr, &str); 9] = [
     (sys::PMIX_JOB_CTRL_CANCEL, "an order is carried out at once"),
-    (sys::PMIX_JOB_CTRL_RESTART, "no process is started again"),
+    (sys::PMIX_JOB_CTRL_RESTART, "only a failure starts a process again (--max-restarts)"),
     (sys::PMIX_JOB_CTRL_CHECKPOINT, "no process is saved"),
     (sys::PMIX_JOB_CTRL_CHECKPOINT_EVENT, "no process is saved"),
     (sys::PMIX_JOB_CTRL_CHECKPOINT_METHOD, "no process is saved"),
@@ -84,6 +89,9 @@ pub(super) fn order(
         [] => return Err(Refusal::unsupported(format!("{} is not offered", directives[0].key))),
         _ => return Err(Refusal::unsupported("it has several operations: give one at a time")),
     };
+    if info.is(REFUSE) || info.is(DEFER) {
+        return answer(info, targets);
+    }
     let targets = named(own, targets, dvm)?;
     if info.is(sys::PMIX_JOB_CTRL_DEFINE_PSET) {
         let name = info.value.as_str().ok_or_else(|| Refusal::bad(format!("{}: no text", info.key)))?;
@@ -114,8 +122,25 @@ pub(super) fn order(
     }
 }
 
+/// The answer of the caller's job to the notice that nodes are to leave (spec E52, E53).
+fn answer(info: &Info, targets: &[Proc]) -> Result<ControlOrder, Refusal> {
+    if !targets.is_empty() {
+        return Err(Refusal::bad(format!("{}: a job answers for itself: name no processes", info.key)));
+    }
+    if info.is(REFUSE) {
+        return match info.value {
+            Value::Bool(true) => Ok(ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse)),
+            _ => Err(Refusal::bad(format!("{}: it is true or left out", info.key))),
+        };
+    }
+    match info.value.as_i64().and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0) {
+        Some(seconds) => Ok(ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Defer(seconds))),
+        None => Err(Refusal::bad(format!("{}: no number of seconds", info.key))),
+    }
+}
+
 fn is_operation(info: &Info) -> bool {
-    let others = [sys::PMIX_JOB_CTRL_DEFINE_PSET, sys::PMIX_JOB_CTRL_SIGNAL];
+    let others = [sys::PMIX_JOB_CTRL_DEFINE_PSET, sys::PMIX_JOB_CTRL_SIGNAL, REFUSE, DEFER];
     SWITCHES.iter().chain(&others).any(|key| info.is(key))
 }
 
@@ -216,5 +241,26 @@ mod tests {
         for (key, _) in NOT_OFFERED {
             assert_eq!(ask(&[], key, yes()), Err(Status::NOT_SUPPORTED), "{key:?}");
         }
+    }
+
+    /// (spec E52, E53)
+    #[test]
+    fn a_job_answers_for_itself_with_a_refusal_or_a_time() {
+        let ask = |targets: &[Proc], key: &CStr, value: Value| {
+            order(Some(JobId(1)), targets, &[Info::new(key, value)], &[], "d").map_err(|refusal| refusal.status)
+        };
+        let says = |answer| Ok(ControlOrder::AnswerWithdrawal(answer));
+        assert_eq!(ask(&[], REFUSE, Value::Bool(true)), says(WithdrawalAnswer::Refuse));
+        assert_eq!(ask(&[], DEFER, Value::Uint(30)), says(WithdrawalAnswer::Defer(30)));
+        for (key, value) in [
+            (REFUSE, Value::Bool(false)),
+            (REFUSE, Value::Uint(1)),
+            (DEFER, Value::Uint(0)),
+            (DEFER, Value::Bool(true)),
+            (DEFER, Value::Int(-1)),
+        ] {
+            assert_eq!(ask(&[], key, value.clone()), Err(Status::BAD_PARAM), "{key:?} {value:?}");
+        }
+        assert_eq!(ask(&[Proc::new("d@1", 0)], REFUSE, Value::Bool(true)), Err(Status::BAD_PARAM));
     }
 }

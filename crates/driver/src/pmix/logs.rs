@@ -1,15 +1,24 @@
 //! Translates `PMIx_Log`: the channels that are offered, and the form in which a text is to appear. Pure.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
-use ferrite_core::LogForm;
+use ferrite_core::{LogCall, LogForm, LogStep};
 use ferrite_pmix::{Info, LogChannel, LogEntry, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_wire::Stream;
+use ferrite_types::pmix_status::PMIX_ERR_NOT_SUPPORTED;
+use ferrite_wire::{self as wire, EventSource, Mail, Stream};
 
-use super::syslog::Message;
+use crate::local_time;
 
 /// The longest text (bytes).
 const LONGEST: usize = 64 * 1024;
+/// The longest subject of an e-mail (bytes): a line of a message has at most 998 (RFC 5322, section 2.1.1).
+const LONGEST_HEADER: usize = 900;
+/// The longest address of an e-mail (bytes; RFC 5321, section 4.5.3.1.3).
+const LONGEST_ADDRESS: usize = 254;
+/// The most addressees of an e-mail.
+const MOST_ADDRESSEES: usize = 20;
 /// Priority of a text in the system's log when the call gives none: an error.
 const USUAL_PRIORITY: u8 = 3;
 
@@ -29,35 +38,39 @@ const OBEYED: [&std::ffi::CStr; 8] = [
 /// A call, as the library passes it.
 pub(super) struct Call<'a> {
     pub(super) caller: &'a Proc,
+    /// The caller in the machine's terms.
+    pub(super) source: EventSource,
     pub(super) entries: Vec<LogEntry>,
     /// Keys of channels that nobody here knows.
     pub(super) others: &'a [String],
     pub(super) directives: &'a [Info],
     pub(super) required: &'a [String],
-    /// True at the head, whose system's log is that of the DVM.
-    pub(super) is_head: bool,
     /// Local time, in seconds since 1970, and its offset from UTC.
     pub(super) now_s: i64,
     pub(super) zone_s: i64,
 }
 
-/// A call in our terms.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Logged {
-    /// The texts, each whole lines.
-    pub(super) texts: Vec<(Stream, Bytes)>,
-    /// Their form.
-    pub(super) form: LogForm,
-    /// True when channels were named that are not offered, or that did not take the text.
-    pub(super) is_partial: bool,
+impl<'a> Call<'a> {
+    /// A call of this moment.
+    pub(super) fn new(
+        caller: &'a Proc,
+        source: EventSource,
+        entries: Vec<LogEntry>,
+        others: &'a [String],
+        directives: &'a [Info],
+        required: &'a [String],
+    ) -> Call<'a> {
+        let (now_s, zone_s) = (local_time::now_s(), local_time::zone_s());
+        Call { caller, source, entries, others, directives, required, now_s, zone_s }
+    }
 }
 
-/// Translates a call (spec L100). `system` hands a message to the system's log of this node. With `PMIX_LOG_ONCE` the
-/// first channel that takes the text suffices.
+/// Translates a call (spec L100). The machine gives its channels their texts in their order.
 ///
 /// # Errors
-/// A directive that cannot be obeyed, a text that is too long, or no channel that takes it.
-pub(super) fn logged(call: Call, system: &mut dyn FnMut(&Message) -> Result<(), Status>) -> Result<Logged, Status> {
+/// A directive that cannot be obeyed, a text that is too long, an e-mail that cannot be sent as it is wished, or no
+/// channel that is known.
+pub(super) fn logged(call: Call) -> Result<LogCall, Status> {
     let given = |key| call.directives.iter().filter(move |info| info.is(key));
     let says = |key| given(key).any(|info| info.value != Value::Bool(false));
     let is_obeyed = |key: &String| OBEYED.iter().any(|known| known.to_bytes() == key.as_bytes());
@@ -76,7 +89,7 @@ pub(super) fn logged(call: Call, system: &mut dyn FnMut(&Message) -> Result<(), 
         Some(Some(number @ 0..=7)) => number as u8,
         Some(_) => return Err(Status::BAD_PARAM),
     };
-    let stamp = match given(sys::PMIX_LOG_TIMESTAMP).next().map(|info| &info.value) {
+    let time_s = match given(sys::PMIX_LOG_TIMESTAMP).next().map(|info| &info.value) {
         None => call.now_s,
         Some(&Value::Plain(type_, seconds, _)) if u32::from(type_) == sys::PMIX_TIME => {
             // Dates have years of four digits.
@@ -86,92 +99,124 @@ pub(super) fn logged(call: Call, system: &mut dyn FnMut(&Message) -> Result<(), 
     };
     let form = LogForm {
         tag: says(sys::PMIX_LOG_TAG_OUTPUT),
-        time_s: says(sys::PMIX_LOG_TIMESTAMP_OUTPUT).then_some(stamp),
+        time_s: says(sys::PMIX_LOG_TIMESTAMP_OUTPUT).then_some(time_s),
         xml: says(sys::PMIX_LOG_XML_OUTPUT),
     };
-    let once = says(sys::PMIX_LOG_ONCE);
-    let (mut texts, mut is_taken, mut refusal) = (Vec::new(), false, None);
-    for entry in call.entries {
-        if once && is_taken {
-            break;
-        }
-        let result = match entry.channel {
-            LogChannel::Stdout => Ok(Some(Stream::Stdout)),
-            LogChannel::Stderr => Ok(Some(Stream::Stderr)),
-            LogChannel::GlobalSyslog if !call.is_head => Err(Status::NOT_SUPPORTED),
-            LogChannel::Syslog | LogChannel::GlobalSyslog => {
-                system(&Message { priority, time_s: stamp, source: call.caller, text: &entry.text }).map(|()| None)
-            }
-        };
-        match result {
-            Ok(None) => is_taken = true,
-            Ok(Some(stream)) => {
-                is_taken = true;
-                let end = if entry.text.ends_with('\n') { "" } else { "\n" };
-                texts.push((stream, Bytes::from(entry.text + end)));
-            }
-            Err(status) => refusal = Some(status),
-        }
+    let steps: VecDeque<_> = call.entries.into_iter().map(|entry| step(entry, priority)).collect::<Result<_, _>>()?;
+    let refused = (!call.others.is_empty()).then_some(PMIX_ERR_NOT_SUPPORTED);
+    if steps.is_empty() {
+        return Err(Status::NOT_SUPPORTED);
     }
-    let is_partial = !once && (refusal.is_some() || !call.others.is_empty());
-    match is_taken {
-        true => Ok(Logged { texts, form, is_partial }),
-        false => Err(refusal.unwrap_or(Status::NOT_SUPPORTED)),
+    Ok(LogCall { source: call.source, time_s, form, once: says(sys::PMIX_LOG_ONCE), refused, steps })
+}
+
+fn step(entry: LogEntry, priority: u8) -> Result<LogStep, Status> {
+    let show = |stream, text: String| {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        LogStep::Show(stream, Bytes::from(text + end))
+    };
+    let text = entry.text;
+    Ok(match entry.channel {
+        LogChannel::Stdout => show(Stream::Stdout, text),
+        LogChannel::Stderr => show(Stream::Stderr, text),
+        LogChannel::Syslog => LogStep::Here(wire::LogEntry::System { priority, text }),
+        LogChannel::GlobalSyslog => LogStep::AtHead(wire::LogEntry::System { priority, text }),
+        LogChannel::JobRecord => LogStep::AtHead(wire::LogEntry::JobLog(text)),
+        LogChannel::Email => LogStep::AtHead(wire::LogEntry::Mail(Box::new(mail(&entry.mail)?))),
+    })
+}
+
+/// Translates an e-mail (spec L136). The site's mail program knows its server: another one is refused.
+fn mail(infos: &[Info]) -> Result<Mail, Status> {
+    let known = [
+        sys::PMIX_LOG_EMAIL_ADDR,
+        sys::PMIX_LOG_EMAIL_SENDER_ADDR,
+        sys::PMIX_LOG_EMAIL_SUBJECT,
+        sys::PMIX_LOG_EMAIL_MSG,
+    ];
+    if let Some(other) = infos.iter().find(|info| !known.iter().any(|key| info.is(key))) {
+        tracing::warn!(key = other.key, "an attribute of an e-mail is not obeyed");
+        return Err(Status::NOT_SUPPORTED);
     }
+    let given = |key| match infos.iter().find(|info| info.is(key)).map(|info| &info.value) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Status::BAD_PARAM),
+    };
+    let text = given(sys::PMIX_LOG_EMAIL_MSG)?.filter(|text| text.len() <= LONGEST).ok_or(Status::BAD_PARAM)?;
+    let to = given(sys::PMIX_LOG_EMAIL_ADDR)?.ok_or(Status::BAD_PARAM)?;
+    let from = given(sys::PMIX_LOG_EMAIL_SENDER_ADDR)?;
+    let subject = given(sys::PMIX_LOG_EMAIL_SUBJECT)?.unwrap_or_default();
+    let addressees: Vec<&str> = to.split(',').map(str::trim).collect();
+    let are_good =
+        addressees.len() <= MOST_ADDRESSEES && addressees.iter().copied().chain(from.as_deref()).all(is_address);
+    // An end of a line would begin another header.
+    if !are_good || subject.len() > LONGEST_HEADER || subject.chars().any(char::is_control) {
+        return Err(Status::BAD_PARAM);
+    }
+    Ok(Mail { to: addressees.join(", "), from: from.unwrap_or_default(), subject, text })
+}
+
+/// True for one address in the characters that headers may have. Mail programs take `|` and `/` at its begin for a
+/// program and a file.
+fn is_address(text: &str) -> bool {
+    let length = 1..=LONGEST_ADDRESS;
+    length.contains(&text.len())
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_graphic() && !",;:()<>\"\\|".contains(c))
 }
 
 #[cfg(test)]
 mod tests {
+    use ferrite_types::{JobId, ProcId, Rank};
+
     use super::*;
 
     fn entry(channel: LogChannel, text: &str) -> LogEntry {
-        LogEntry { channel, text: text.to_owned() }
+        LogEntry { channel, text: text.to_owned(), mail: Vec::new() }
     }
 
-    /// A call at the head by rank 0, with the messages for the system's log; `fails` is what that log says.
+    /// A call by rank 0.
     fn log(
         entries: Vec<LogEntry>,
         others: &[String],
         directives: &[Info],
-        fails: Option<Status>,
-    ) -> (Result<Logged, Status>, Vec<String>) {
+        required: &[String],
+    ) -> Result<LogCall, Status> {
         let caller = Proc::new("d@1", 0);
-        let (required, now_s, zone_s) = (&[] as &[String], 1_000, 100);
-        let call = Call { caller: &caller, entries, others, directives, required, is_head: true, now_s, zone_s };
-        let mut messages = Vec::new();
-        let mut system = |message: &Message| match fails {
-            Some(status) => Err(status),
-            None => {
-                messages.push(format!("{} {} {}", message.priority, message.time_s, message.text));
-                Ok(())
-            }
-        };
-        let logged = logged(call, &mut system);
-        (logged, messages)
+        let source = EventSource::Proc(ProcId { job: JobId(1), rank: Rank(0) });
+        let (now_s, zone_s) = (1_000, 100);
+        logged(Call { caller: &caller, source, entries, others, directives, required, now_s, zone_s })
     }
 
     fn stamp(seconds: u64) -> Info {
         Info::new(sys::PMIX_LOG_TIMESTAMP, Value::Plain(sys::PMIX_TIME as u16, seconds, 0))
     }
 
+    fn system(priority: u8) -> wire::LogEntry {
+        wire::LogEntry::System { priority, text: "a".to_owned() }
+    }
+
     #[test]
-    fn texts_are_whole_lines_and_once_means_the_first_channel() {
-        let both = || vec![entry(LogChannel::Stderr, "a"), entry(LogChannel::Stdout, "b\n")];
-        let lines = [(Stream::Stderr, Bytes::from("a\n")), (Stream::Stdout, Bytes::from("b\n"))];
-        let all = Logged { texts: lines.to_vec(), form: LogForm::default(), is_partial: false };
-        assert_eq!(log(both(), &[], &[], None).0, Ok(all));
-        let others = ["pmix.log.jrec".to_owned()];
-        assert!(log(both(), &others, &[], None).0.is_ok_and(|logged| logged.is_partial));
-        let once = [Info::new(sys::PMIX_LOG_ONCE, true)];
-        let first = Logged { texts: lines[..1].to_vec(), form: LogForm::default(), is_partial: false };
-        assert_eq!(log(both(), &others, &once, None).0, Ok(first));
-        assert_eq!(log(Vec::new(), &others, &once, None).0, Err(Status::NOT_SUPPORTED));
+    fn texts_keep_their_order_and_output_is_whole_lines() {
+        let entries = || {
+            vec![entry(LogChannel::Stderr, "a"), entry(LogChannel::JobRecord, "c"), entry(LogChannel::Stdout, "b\n")]
+        };
+        let call = log(entries(), &[], &[], &[]).expect("it is translated");
+        let record = LogStep::AtHead(wire::LogEntry::JobLog("c".to_owned()));
+        let line = |stream, text: &'static str| LogStep::Show(stream, Bytes::from(text));
+        assert_eq!(call.steps, [line(Stream::Stderr, "a\n"), record, line(Stream::Stdout, "b\n")]);
+        assert_eq!((call.once, call.refused, call.time_s), (false, None, 1_000));
+        let others = ["pmix.log.gstore".to_owned()];
+        let call = log(entries(), &others, &[Info::new(sys::PMIX_LOG_ONCE, true)], &[]).expect("it is translated");
+        assert_eq!((call.once, call.refused), (true, Some(PMIX_ERR_NOT_SUPPORTED)));
+        assert_eq!(log(Vec::new(), &others, &[], &[]), Err(Status::NOT_SUPPORTED));
     }
 
     #[test]
     fn a_form_is_passed_on_and_a_date_is_that_of_the_call() {
         let one = || vec![entry(LogChannel::Stdout, "a")];
-        let form = |directives: &[Info]| log(one(), &[], directives, None).0.map(|logged| logged.form);
+        let form = |directives: &[Info]| log(one(), &[], directives, &[]).map(|logged| logged.form);
         let dated = Info::new(sys::PMIX_LOG_TIMESTAMP_OUTPUT, true);
         let plain = LogForm::default();
         assert_eq!(form(&[stamp(50)]), Ok(plain), "a stamp that is not to be shown");
@@ -185,19 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn the_system_log_gets_priority_and_time_and_its_failure_is_the_answer() {
-        let one = || vec![entry(LogChannel::Syslog, "a")];
-        let (logged, messages) = log(one(), &[], &[stamp(50), Info::new(sys::PMIX_LOG_SYSLOG_PRI, 5u32)], None);
-        assert_eq!((logged.map(|logged| logged.texts.len()), messages), (Ok(0), vec!["5 150 a".to_owned()]));
-        assert_eq!(log(one(), &[], &[], None).1, ["3 1000 a"]);
-        let full = Some(Status::OUT_OF_RESOURCE);
-        assert_eq!(log(one(), &[], &[], full).0, Err(Status::OUT_OF_RESOURCE));
-        let two = || vec![entry(LogChannel::Syslog, "a"), entry(LogChannel::Stdout, "b")];
-        assert!(log(two(), &[], &[], full).0.is_ok_and(|logged| logged.is_partial));
-        let once = [Info::new(sys::PMIX_LOG_ONCE, true)];
-        let second = log(two(), &[], &once, full).0.expect("the second takes it");
-        assert!(second.texts.len() == 1 && !second.is_partial);
-        assert_eq!(log(one(), &[], &[Info::new(sys::PMIX_LOG_SYSLOG_PRI, 8u32)], None).0, Err(Status::BAD_PARAM));
+    fn the_system_log_gets_priority_and_time_here_or_at_the_head() {
+        let one = |channel, directives: &[Info]| log(vec![entry(channel, "a")], &[], directives, &[]);
+        let call =
+            one(LogChannel::Syslog, &[stamp(50), Info::new(sys::PMIX_LOG_SYSLOG_PRI, 5u32)]).expect("it is good");
+        assert_eq!((call.time_s, &call.steps[0]), (150, &LogStep::Here(system(5))));
+        let call = one(LogChannel::GlobalSyslog, &[]).expect("it is good");
+        assert_eq!(call.steps[0], LogStep::AtHead(system(3)));
+        assert_eq!(one(LogChannel::Syslog, &[Info::new(sys::PMIX_LOG_SYSLOG_PRI, 8u32)]), Err(Status::BAD_PARAM));
     }
 
     /// Refusals (spec L100).
@@ -205,21 +245,46 @@ mod tests {
     fn another_source_unknown_demands_and_long_texts_are_refused() {
         let one = || vec![entry(LogChannel::Stdout, "a")];
         let source = |rank| [Info::new(sys::PMIX_LOG_SOURCE, Proc::new("d@1", rank))];
-        assert!(log(one(), &[], &source(0), None).0.is_ok());
-        assert_eq!(log(one(), &[], &source(1), None).0, Err(Status::NO_PERMISSIONS));
+        assert!(log(one(), &[], &source(0), &[]).is_ok());
+        assert_eq!(log(one(), &[], &source(1), &[]), Err(Status::NO_PERMISSIONS));
         let long = "x".repeat(LONGEST + 1);
-        assert_eq!(log(vec![entry(LogChannel::Stdout, &long)], &[], &[], None).0, Err(Status::BAD_PARAM));
-        let caller = Proc::new("d@1", 0);
-        let demand = |key: &str, is_head| {
-            let (required, directives) = ([key.to_owned()], [Info::new(sys::PMIX_LOG_ONCE, true)]);
-            let entries = vec![entry(if is_head { LogChannel::Stdout } else { LogChannel::GlobalSyslog }, "a")];
-            let (caller, others) = (&caller, &[] as &[String]);
-            let (directives, required, now_s, zone_s) = (&directives, &required, 0, 0);
-            let call = Call { caller, entries, others, directives, required, is_head, now_s, zone_s };
-            logged(call, &mut |_| Ok(())).map(drop)
+        assert_eq!(log(vec![entry(LogChannel::Stdout, &long)], &[], &[], &[]), Err(Status::BAD_PARAM));
+        assert!(log(one(), &[], &[], &["pmix.log.once".to_owned()]).is_ok());
+        assert_eq!(log(one(), &[], &[], &["pmix.log.agg".to_owned()]), Err(Status::NOT_SUPPORTED));
+    }
+
+    /// E-mail (spec L136).
+    #[test]
+    fn an_email_has_addresses_and_a_text_and_no_header_of_its_own() {
+        let good = || {
+            vec![
+                Info::new(sys::PMIX_LOG_EMAIL_ADDR, "a@b,c@d"),
+                Info::new(sys::PMIX_LOG_EMAIL_SENDER_ADDR, "e@f"),
+                Info::new(sys::PMIX_LOG_EMAIL_SUBJECT, "s"),
+                Info::new(sys::PMIX_LOG_EMAIL_MSG, "t"),
+            ]
         };
-        assert_eq!(demand("pmix.log.once", true), Ok(()));
-        assert_eq!(demand("pmix.log.agg", true), Err(Status::NOT_SUPPORTED));
-        assert_eq!(demand("pmix.log.once", false), Err(Status::NOT_SUPPORTED), "the log of the DVM is elsewhere");
+        let text = |text: &str| text.to_owned();
+        let expected = Mail { to: text("a@b, c@d"), from: text("e@f"), subject: text("s"), text: text("t") };
+        assert_eq!(mail(&good()), Ok(expected));
+        let with = |key, value: Value| {
+            let infos: Vec<_> =
+                good().into_iter().filter(|info| !info.is(key)).chain([Info::new(key, value)]).collect();
+            mail(&infos).map(drop)
+        };
+        for key in [sys::PMIX_LOG_EMAIL_ADDR, sys::PMIX_LOG_EMAIL_SENDER_ADDR, sys::PMIX_LOG_EMAIL_SUBJECT] {
+            for bad in ["a@b\nBcc: c@d", "a@b\rBcc: c@d", "\u{85}"] {
+                assert_eq!(with(key, bad.into()), Err(Status::BAD_PARAM), "{bad:?}");
+            }
+        }
+        for bad in ["", "a@b,,c@d", "a b@c", "a: b@c;", "|cat", "/etc/x", "-f", "a@b,".repeat(40).as_str()] {
+            assert_eq!(with(sys::PMIX_LOG_EMAIL_ADDR, bad.into()), Err(Status::BAD_PARAM), "{bad:?}");
+        }
+        assert_eq!(with(sys::PMIX_LOG_EMAIL_SUBJECT, "x".repeat(999).as_str().into()), Err(Status::BAD_PARAM));
+        assert_eq!(with(sys::PMIX_LOG_EMAIL_MSG, Value::U32(1)), Err(Status::BAD_PARAM));
+        assert_eq!(with(sys::PMIX_LOG_EMAIL_SERVER, "host".into()), Err(Status::NOT_SUPPORTED));
+        assert_eq!(with(sys::PMIX_LOG_EMAIL_SRVR_PORT, Value::U32(25)), Err(Status::NOT_SUPPORTED));
+        assert_eq!(mail(&good()[..3]), Err(Status::BAD_PARAM), "no text");
+        assert_eq!(log(vec![entry(LogChannel::Email, "t")], &[], &[], &[]), Err(Status::BAD_PARAM), "no address");
     }
 }

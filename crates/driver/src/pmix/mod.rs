@@ -18,12 +18,14 @@ mod control;
 mod door;
 mod early;
 mod events;
+mod feeds;
 mod groups;
 mod hint;
 mod job;
 mod library;
 mod locality;
 mod logs;
+mod monitors;
 mod placing;
 mod pmi1;
 mod published;
@@ -32,7 +34,6 @@ mod query;
 mod rendezvous;
 mod session_control;
 mod spawn;
-mod syslog;
 mod tools;
 mod wish;
 
@@ -68,6 +69,7 @@ use hint::Hints;
 use job::Machine;
 pub(crate) use library::Runner;
 use library::{Event, Library};
+use monitors::{Monitors, Order, Wish};
 use pmi1::Pmi1;
 use rendezvous::Place;
 use tools::{Tools, Way};
@@ -133,6 +135,8 @@ struct Shared {
     ended: RefCell<BTreeMap<u64, ProcId>>,
     /// Finds the process that holds a connection.
     holders: Holders,
+    /// Monitors that local processes have asked for.
+    monitors: RefCell<Monitors>,
 }
 
 struct Job {
@@ -166,13 +170,14 @@ impl PmixBridge {
             sets: RefCell::default(),
             uri: OnceCell::new(),
             hints: RefCell::default(),
-            calls: RefCell::new(Calls::new(inbox.clone(), dvm, daemon == DaemonRank::HEAD)),
+            calls: RefCell::new(Calls::new(inbox.clone(), dvm)),
             tools: tools.map_or_else(OnceCell::new, OnceCell::from),
             size_events: SizeEvents::of(size_events),
             runner,
             library: RefCell::default(),
             ended: RefCell::default(),
             holders: holders.clone(),
+            monitors: RefCell::default(),
             inbox: inbox.clone(),
         };
         PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox, holders), door: None }
@@ -370,6 +375,7 @@ impl Shared {
         let nspace = id.nspace(&self.dvm);
         self.jobs.borrow_mut().remove(&id);
         self.names.borrow_mut().remove(&nspace);
+        self.monitors.borrow_mut().forget(id);
         self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
         if let Some(library) = self.running() {
             library.deregister(nspace);
@@ -377,6 +383,7 @@ impl Shared {
     }
 
     fn hear_out(&self, proc: ProcId) {
+        self.end_monitors(proc);
         match self.running() {
             Some(library) => drop(self.ended.borrow_mut().insert(library.hear_out(), proc)),
             None => self.heard_out(proc),
@@ -477,8 +484,7 @@ impl Shared {
     fn raise(&self, code: Status, source: &Proc, range: u8, info: &[Info]) {
         let proc = calls::find(source, &self.names.borrow()).map(EventSource::Proc);
         let is_tool = self.tools.get().is_some_and(|tools| tools.borrow().knows(source));
-        let tool = || EventSource::Tool(ToolName { nspace: source.nspace.clone(), rank: Some(source.rank) });
-        let Some(from) = proc.or_else(|| is_tool.then(tool)) else {
+        let Some(from) = proc.or_else(|| is_tool.then(|| tool_source(source))) else {
             return tracing::warn!(?code, ?source, "an event of a stranger is not passed on");
         };
         match events::raised(&self.dvm, from, code, range, info) {
@@ -489,6 +495,44 @@ impl Shared {
             Ok(None) => tracing::info!(?code, ?source, "an event for the resource manager"),
             Err(cause) => tracing::warn!(?code, ?source, ?cause, "an event is not passed on"),
         }
+    }
+
+    /// Begins a monitor of a process, or ends some.
+    fn monitor(self: &Rc<Self>, proc: &Proc, order: Order) -> Result<(), Status> {
+        let proc = calls::find(proc, &self.names.borrow()).ok_or(Status::NOT_SUPPORTED)?;
+        let wish = match order {
+            Order::Begin(wish) => wish,
+            Order::Cancel(id) => return self.monitors.borrow_mut().cancel(proc, id.as_deref()),
+        };
+        // The range is checked now: an alert has nobody whom its refusal could reach.
+        self.alert(proc, &wish)?;
+        let (number, looks) = {
+            let mut monitors = self.monitors.borrow_mut();
+            (monitors.enter(proc, wish.id.clone())?, monitors.looks.clone())
+        };
+        let shared = Rc::clone(self);
+        let task = spawn_local(async move {
+            wish.stall(&looks).await;
+            shared.monitors.borrow_mut().leave(proc, number);
+            if let Ok((event, range)) = shared.alert(proc, &wish) {
+                // The machine is gone only while this process is ending.
+                let call = PmixCall::Alert { proc, event, range };
+                let _ = shared.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
+            }
+        });
+        self.monitors.borrow_mut().begin(proc, number, task);
+        Ok(())
+    }
+
+    /// The event of a monitor, and its addressees.
+    fn alert(&self, proc: ProcId, wish: &Wish) -> Result<(Box<PmixEvent>, EventRange), Status> {
+        let info = wish.alert(self.name(proc));
+        let event = events::raised(&self.dvm, EventSource::Proc(proc), wish.code, wish.range, &info)?;
+        event.ok_or(Status::NOT_SUPPORTED)
+    }
+
+    fn end_monitors(&self, proc: ProcId) {
+        let _ = self.monitors.borrow_mut().cancel(proc, None);
     }
 
     fn name(&self, proc: ProcId) -> Proc {
@@ -637,6 +681,21 @@ impl Shared {
                     let order = control::order(None, &targets, &directives, &required, &self.dvm);
                     self.calls.borrow_mut().control(None, order, reply);
                 }
+                Event::Upcall(Upcall::Log { proc, entries, others, directives, required, reply })
+                    if self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
+                {
+                    let source = tool_source(&proc);
+                    let call = logs::Call::new(&proc, source, entries, &others, &directives, &required);
+                    self.calls.borrow_mut().log(call, reply);
+                }
+                Event::Upcall(Upcall::Monitor { proc, monitor, code, directives, reply }) => {
+                    let order = monitors::order(&monitor, code, &directives);
+                    let result = order.and_then(|order| self.monitor(&proc, order));
+                    if let Err(status) = result {
+                        tracing::warn!(?proc, monitor = monitor.key, %status, "a monitor is refused");
+                    }
+                    reply.complete(result.map(|()| Vec::new()));
+                }
                 Event::Upcall(Upcall::Event { code, source, range, info })
                     if ![Status::READY_FOR_DEBUG, Status::DEBUGGER_RELEASE].contains(&code) =>
                 {
@@ -650,6 +709,10 @@ impl Shared {
                         _ => self.meet(upcall),
                     };
                     if let Some(upcall) = rest {
+                        if let Upcall::ClientFinalized { proc, .. } | Upcall::Lost { proc } = &upcall {
+                            let known = calls::find(proc, &self.names.borrow());
+                            known.into_iter().for_each(|proc| self.end_monitors(proc));
+                        }
                         let newcomer = calls::newcomer(&upcall, &self.names.borrow());
                         self.calls.borrow_mut().receive(upcall, &self.names.borrow());
                         newcomer.into_iter().for_each(|proc| self.welcome(proc));
@@ -740,6 +803,11 @@ impl Shared {
             spawned: job.registration.order.spec.pmi1.is_some(),
         })
     }
+}
+
+/// A tool as the author of an event or a text.
+fn tool_source(tool: &Proc) -> EventSource {
+    EventSource::Tool(ToolName { nspace: tool.nspace.clone(), rank: Some(tool.rank) })
 }
 
 /// Reads the memory that a process uses, in bytes; 0 stands for this process.

@@ -373,7 +373,10 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
         let count = info.value.as_i64().and_then(|n| u32::try_from(n).ok());
         spec.options.max_restarts = count.ok_or_else(|| wrong(&"no number of restarts"))?;
     } else if info.is(sys::PMIX_STDIN_TGT) {
-        spec.stdin = stdin_target(&info.value).ok_or_else(|| wrong(&"no rank"))?;
+        spec.stdin = Some(stdin_target(&info.value).ok_or_else(|| wrong(&"no rank"))?);
+    } else if info.is(sys::PMIX_FWD_STDIN) {
+        let is_off = info.value == Value::Bool(false);
+        spec.stdin.get_or_insert(if is_off { StdinTarget::None } else { StdinTarget::Rank(Rank(0)) });
     } else if [sys::PMIX_TIMEOUT, sys::PMIX_SPAWN_TIMEOUT, sys::PMIX_JOB_TIMEOUT].iter().any(|key| info.is(key)) {
         let seconds = info.value.as_i64().and_then(|s| u32::try_from(s).ok()).ok_or_else(|| wrong(&"no seconds"))?;
         let limit = (seconds > 0).then(|| Duration::from_secs(seconds.into()));

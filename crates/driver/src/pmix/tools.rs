@@ -4,7 +4,7 @@
 //! of a DVM for one job.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -18,6 +18,7 @@ use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::caller::Connection;
+use super::feeds::{Feeds, Pushed};
 use super::library::Library;
 use super::pulls::Pulls;
 use super::{admission, allocate, events, spawn};
@@ -53,6 +54,7 @@ pub(super) struct Tools {
     /// The connections of tools that have come with a name.
     connections: BTreeMap<Proc, Connection>,
     pulls: Pulls,
+    feeds: Feeds,
     /// Tools that have attached as a scheduler: their changes of the DVM's size are pushes and have no owner.
     schedulers: BTreeSet<Proc>,
     /// Requests that may own a session, with the tool that made them.
@@ -86,6 +88,7 @@ impl Tools {
             tools: BTreeMap::new(),
             connections: BTreeMap::new(),
             pulls: Pulls::new(dvm),
+            feeds: Feeds::default(),
             schedulers: BTreeSet::new(),
             asked: BTreeMap::new(),
             resizing: Rc::default(),
@@ -114,7 +117,9 @@ impl Tools {
                 let open = || self.way.open();
                 self.pulls.receive(from, (stdout, stderr), stops, library, &open);
             }
-            Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
+            Upcall::PushStdin { source, targets, data, reply } if self.tools.contains_key(&source) => {
+                self.push(source, &targets, data, reply);
+            }
             Upcall::JobControl { proc, directives, reply, .. } if self.tools.contains_key(&proc) => {
                 self.control(&proc, &directives, reply);
             }
@@ -205,17 +210,14 @@ impl Tools {
         }
     }
 
-    fn push(&self, targets: &[Proc], data: Vec<u8>, reply: Completer<()>) {
-        let nspace = targets.first().map(|target| target.nspace.as_str());
-        let job = self
-            .tools
-            .values()
-            .flat_map(|tool| &tool.jobs)
-            .find(|(_, job)| nspace == Some(job.nspace.borrow().as_str()));
-        match job {
+    fn push(&self, tool: Proc, targets: &[Proc], data: Vec<u8>, reply: Completer<()>) {
+        let Some(nspace) = targets.first().map(|target| target.nspace.as_str()) else {
+            return reply.complete(Err(Status::BAD_PARAM));
+        };
+        let mut jobs = self.tools.values().flat_map(|tool| &tool.jobs);
+        match jobs.find(|(_, job)| nspace == job.nspace.borrow().as_str()) {
             Some((_, job)) => job.push(data, reply),
-            // The job is over: its input has no reader, and its loss no receiver.
-            None => reply.complete(Err(Status::IOF_COMPLETE)),
+            None => self.feeds.push(tool, nspace, &self.dvm, data, reply, &|| self.way.open()),
         }
     }
 
@@ -303,6 +305,7 @@ impl Tools {
         self.connections.remove(tool);
         let Some(Tool { requests, jobs }) = self.tools.remove(tool) else { return };
         self.pulls.part_with(tool);
+        self.feeds.part_with(tool);
         let owners = if asked.is_empty() { Vec::new() } else { jobs.iter().map(|(request, _)| *request).collect() };
         requests.tool_gone(asked.into_iter().chain(owners).collect());
         resizing.into_iter().for_each(|(request, _)| requests.gone(request));
@@ -320,7 +323,7 @@ struct ToolJob {
     request: RefCell<Option<RequestId>>,
     phase: RefCell<Phase>,
     nspace: RefCell<String>,
-    stdin: RefCell<Stdin>,
+    pushed: RefCell<Pushed>,
     over: RefCell<bool>,
 }
 
@@ -332,13 +335,6 @@ enum Phase {
     Runs,
     /// The job never runs.
     Refused,
-}
-
-/// Standard input from the tool: the pushed pieces, and the reads that wait for one (the most bytes of each).
-#[derive(Default)]
-struct Stdin {
-    pieces: VecDeque<(Bytes, Completer<()>)>,
-    limits: VecDeque<usize>,
 }
 
 impl ToolJob {
@@ -359,35 +355,20 @@ impl ToolJob {
             request: RefCell::default(),
             phase: RefCell::new(Phase::Asked(spawned, Vec::new())),
             nspace: RefCell::default(),
-            stdin: RefCell::default(),
+            pushed: RefCell::default(),
             over: RefCell::default(),
         }
     }
 
     fn push(&self, data: Vec<u8>, reply: Completer<()>) {
-        self.stdin.borrow_mut().pieces.push_back((Bytes::from(data), reply));
+        self.pushed.borrow_mut().push(data, reply);
         self.feed();
     }
 
-    /// Gives a piece to the waiting read. A push is answered when all of its bytes are taken.
     fn feed(&self) {
-        let mut stdin = self.stdin.borrow_mut();
-        let (Some(request), Some(limit)) = (*self.request.borrow(), stdin.limits.front().copied()) else {
-            return;
-        };
-        let Some((mut data, reply)) = stdin.pieces.pop_front() else {
-            return;
-        };
-        stdin.limits.pop_front();
-        let piece = data.split_to(data.len().min(limit));
-        if piece.is_empty() {
-            reply.complete(Err(Status::IOF_COMPLETE));
-        } else if data.is_empty() {
-            reply.complete(Ok(()));
-        } else {
-            stdin.pieces.push_front((data, reply));
-        }
-        self.requests.stdin(request, piece);
+        let Some(request) = *self.request.borrow() else { return };
+        let piece = self.pushed.borrow_mut().next();
+        piece.into_iter().for_each(|piece| self.requests.stdin(request, piece));
     }
 
     fn whole(&self) -> Proc {
@@ -450,7 +431,7 @@ impl Submitter for ToolJob {
     }
 
     fn read_stdin(&self, limit: usize) {
-        self.stdin.borrow_mut().limits.push_back(limit);
+        self.pushed.borrow_mut().read(limit);
         self.feed();
     }
 
@@ -462,9 +443,7 @@ impl Submitter for ToolJob {
         };
         // A job that was only to be mapped ends without having run.
         self.answer(if exit_code == 0 { Ok(()) } else { Err(Status::ERROR) });
-        for (_, pushed) in std::mem::take(&mut self.stdin.borrow_mut().pieces) {
-            pushed.complete(Err(Status::IOF_COMPLETE));
-        }
+        self.pushed.borrow_mut().end(Status::IOF_COMPLETE);
         if matches!(*self.phase.borrow(), Phase::Runs) {
             let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
             self.library.job_end(server, self.tool.clone(), self.whole(), exit_code);

@@ -310,6 +310,7 @@ impl Node {
                 say("NOTE refused unpublish");
                 reply.refuse();
             }
+            Upcall::Monitor { reply, .. } => reply.refuse(),
             Upcall::Query { reply, .. } | Upcall::JobControl { reply, .. } | Upcall::Allocate { reply, .. } => {
                 reply.refuse();
             }

@@ -86,6 +86,12 @@ pub const KNOWN: &[Known] = &[
         "jobs that are over and that prte remembers at least, in files of its session directory; 0 = the last 1,000, in memory only",
     ),
     known(
+        "ferrite_job_log",
+        Kind::Text,
+        None,
+        "file on the head's node to which what processes log in the job record is appended; without it they are refused",
+    ),
+    known(
         "ferrite_launch_timeout",
         Kind::Number(0, 1_000_000),
         Some("60"),
@@ -148,6 +154,12 @@ pub const KNOWN: &[Known] = &[
         Kind::Text,
         None,
         "command that is given the names of nodes, one a line on standard input, that have left the DVM",
+    ),
+    known(
+        "ferrite_sendmail",
+        Kind::Text,
+        None,
+        "the site's mail program on the head's node, run as PATH -t -i for what processes log by e-mail; without it they are refused",
     ),
     known("ferrite_timing", Kind::Flag, Some("false"), "say at the end where the time went"),
     known("hwloc_base_use_hwthreads_as_cpus", Kind::Flag, Some("false"), "hardware threads count as processors"),

@@ -1,18 +1,23 @@
 //! Guarantee: processes whose job has asked for a grace are told before their node leaves, have the time that the
 //! notice promises, and no node waits out a grace for nothing, neither its own nor that of another (spec E43 to E45,
-//! E48).
+//! E48). An elastic job that refuses keeps its nodes, and hears so (spec E52, E53).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, PmixEffect, Transition};
+use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect, PmixToken, Transition};
+use ferrite_types::pmix_status::FERRITE_NODES_STAY;
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet,
 };
-use ferrite_wire::{DaemonMessage, EventInfo, FrameKind, HeadMessage, Message, TreeMessage};
+use ferrite_wire::{
+    ControlOrder, DaemonMessage, EventInfo, FrameKind, HeadMessage, Message, ResizeRequest, TreeMessage,
+    WithdrawalAnswer,
+};
 
 use super::changes::Changes;
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
+use crate::scenario::Scenario;
 
 /// The way of a notice to a process and of the answer to the head, at most, when nothing is broken.
 const TRIP: Time = 1_000_000;
@@ -20,8 +25,12 @@ const TRIP: Time = 1_000_000;
 /// A process that was told.
 struct Told {
     rank: DaemonRank,
+    /// The time at which it was told.
+    since: Time,
     /// The end of its time.
     until: Time,
+    /// The same, with the way of its own request for more time to the head.
+    latest: Time,
     /// The time at which the head heard that it has ended.
     ended: Option<Time>,
 }
@@ -40,6 +49,8 @@ pub(super) struct Graces {
     dying: BTreeSet<JobId>,
     /// Shrinks that drain or have drained, each with the beginning of the drain.
     drains: BTreeMap<CampaignId, Time>,
+    /// Shrinks that drain or leave after a drain.
+    draining: BTreeSet<CampaignId>,
     /// The end of the last shrink: one part of a drain leaves at a time.
     parted: Time,
     /// Processes that were launched, with their daemons, until the head hears that they have ended.
@@ -47,6 +58,16 @@ pub(super) struct Graces {
     /// The last time at which the head heard of an end on a daemon.
     heard: BTreeMap<DaemonRank, Time>,
     changes: Changes,
+    /// Answers that processes have given and the head has not answered, by daemon and token.
+    given: BTreeMap<(DaemonRank, PmixToken), Answer>,
+    /// Refusals that the head has taken, and no shrink has failed since they were given.
+    refused: Vec<Time>,
+    /// Jobs whose processes are to hear that their nodes stay: when they refused, and until when all have heard it.
+    reassured: Vec<(JobId, Time, Time)>,
+    /// True when some shrinks cannot be refused: processes that have refused are not reassured about these.
+    is_forced: bool,
+    /// The time of the last failure of a shrink that had drained.
+    kept: Time,
     /// Orders that were seen.
     orders: BTreeSet<u64>,
     /// True once a fault has struck: notices and answers may be late, and daemons gone.
@@ -54,7 +75,63 @@ pub(super) struct Graces {
     ending: bool,
 }
 
+/// The answer of a process to the notice.
+struct Answer {
+    proc: ProcId,
+    what: WithdrawalAnswer,
+    at: Time,
+}
+
 impl Graces {
+    pub(super) fn new(scenario: &Scenario) -> Graces {
+        let is_forced = |request: &ResizeRequest| matches!(request, ResizeRequest::Shrink(shrink) if shrink.force);
+        let is_forced = scenario.elastic.resizes.iter().any(|plan| is_forced(&plan.request));
+        Graces { is_forced, ..Graces::default() }
+    }
+
+    /// Requires that processes of jobs which have refused know that their nodes stay.
+    fn know_that_they_stay(&mut self, now: Time) -> Result<(), String> {
+        // A part that leaves meanwhile delays the end of its shrink.
+        if self.is_struck || self.ending || !self.draining.is_empty() {
+            return Ok(());
+        }
+        let due = self.reassured.extract_if(.., |(_, _, due)| (*due).max(self.parted + TRIP) < now);
+        let due: Vec<(JobId, Time, Time)> = due.collect();
+        for (job, since, _) in due {
+            let mut own = self.told.iter().filter(|(proc, told)| proc.job == job && told.since < since);
+            let left = own.find(|(proc, _)| self.living.contains_key(proc));
+            require(left.is_none() || self.dying.contains(&job), || {
+                format!(
+                    "job {job} refused at {since} us, and {:?} does not know that its node stays",
+                    left.map(|(p, _)| p)
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Notes an answer that the head has taken.
+    fn is_taken(&mut self, answer: &Answer) {
+        match answer.what {
+            WithdrawalAnswer::Refuse => {
+                if self.kept < answer.at {
+                    self.refused.push(answer.at);
+                }
+                if !self.is_forced {
+                    self.reassured.push((answer.proc.job, answer.at, self.kept.max(answer.at) + 2 * TRIP));
+                }
+            }
+            WithdrawalAnswer::Defer(seconds) => {
+                let job = answer.proc.job;
+                for (_, told) in self.told.iter_mut().filter(|(proc, _)| proc.job == job) {
+                    // The head counts from the moment at which it hears of it; this is earlier.
+                    told.until = told.until.max(answer.at + Time::from(seconds) * 1_000_000);
+                    told.latest = told.latest.max(answer.at + TRIP + Time::from(seconds) * 1_000_000);
+                }
+            }
+        }
+    }
+
     /// Judges an order to leave at the moment at which the head sends it.
     fn leaves(&self, targets: &RankSet, at: Time, drain: Option<Time>) -> Result<(), String> {
         let there =
@@ -74,7 +151,7 @@ impl Graces {
         let Some(began) = drain.filter(|_| !self.is_struck) else { return Ok(()) };
         let here = self.told.values().filter(|told| targets.contains(told.rank));
         // Without any, the processes had ended before the notice came.
-        let due = here.map(|told| told.until.min(told.ended.unwrap_or(Time::MAX))).max();
+        let due = here.map(|told| told.latest.min(told.ended.unwrap_or(Time::MAX))).max();
         require(due.is_none_or(|due| at <= due.max(self.parted) + TRIP), || {
             format!("{targets} are to leave at {at} us, and nobody there has had time since {due:?} us")
         })?;
@@ -94,6 +171,9 @@ impl Invariant for Graces {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
+        if let Observation::Input { at, .. } = what {
+            self.know_that_they_stay(*at)?;
+        }
         match what {
             Observation::Fault { .. } | Observation::Cut { .. } => self.is_struck = true,
             Observation::ProcBorn { rank, proc } => {
@@ -121,6 +201,13 @@ impl Invariant for Graces {
                     }
                 }
             }
+            Observation::Input { rank, at, input: Input::Daemon(DaemonInput::Pmix(call)), .. } => {
+                if let PmixCall::Control { by: Some(proc), order, token } = call
+                    && let ControlOrder::AnswerWithdrawal(what) = **order
+                {
+                    self.given.insert((*rank, *token), Answer { proc: *proc, what, at: *at });
+                }
+            }
             Observation::Effect { rank, at, effect, message } => return self.sees(*rank, *at, effect, *message),
             _ => {}
         }
@@ -136,12 +223,20 @@ impl Graces {
                 self.maps.insert(registration.order.job, registration.order.map.clone());
             }
             Effect::Pmix(PmixEffect::Event { event, .. }) => {
-                if let EventInfo::Withdrawal(notice) = &event.info {
+                if let EventInfo::Withdrawal(notice) = &event.info
+                    && event.code == FERRITE_NODES_STAY
+                {
+                    let stays = |proc: &ProcId| proc.job == notice.job && notice.ranks.contains(&proc.rank);
+                    self.told.retain(|proc, told| told.rank != rank || !stays(proc));
+                } else if let EventInfo::Withdrawal(notice) = &event.info {
                     let until = at + Time::from(notice.seconds) * 1_000_000;
                     let is_here =
                         |own: &Rank| self.maps.get(&notice.job).and_then(|map| map.daemon_of(*own)) == Some(rank);
                     for own in notice.ranks.iter().copied().filter(is_here) {
-                        self.told.insert(ProcId { job: notice.job, rank: own }, Told { rank, until, ended: None });
+                        self.told.insert(
+                            ProcId { job: notice.job, rank: own },
+                            Told { rank, since: at, until, latest: until, ended: None },
+                        );
                     }
                 }
             }
@@ -149,12 +244,30 @@ impl Graces {
             Effect::Trace(Transition::Job { job, to, .. }) if *to > JobState::Error => drop(self.dying.insert(*job)),
             Effect::Trace(Transition::Campaign { campaign, step: CampaignStep::Draining, .. }) => {
                 self.drains.insert(*campaign, at);
+                self.draining.insert(*campaign);
+            }
+            Effect::Pmix(PmixEffect::Reply { token, result }) => {
+                let answer = self.given.remove(&(rank, *token)).filter(|_| result.is_ok());
+                answer.into_iter().for_each(|answer| self.is_taken(&answer));
             }
             Effect::Trace(Transition::Campaign {
+                campaign,
                 kind: CampaignKind::Shrink,
-                step: CampaignStep::Done | CampaignStep::Failed,
-                ..
-            }) => self.parted = at,
+                step: step @ (CampaignStep::Done | CampaignStep::Failed),
+            }) => {
+                self.parted = at;
+                self.draining.remove(campaign);
+                let had_drained = self.drains.contains_key(campaign);
+                if *step == CampaignStep::Failed && had_drained {
+                    self.kept = at;
+                    self.refused.clear();
+                }
+                let is_judged = had_drained && self.draining.is_empty() && !self.is_forced;
+                let is_calm = !self.is_struck && !self.ending;
+                return require(!(is_judged && is_calm) || self.refused.is_empty(), || {
+                    format!("{campaign} is done, and the refusals of {:?} us were taken before", self.refused)
+                });
+            }
             Effect::Transmit { frame, .. } => match (message, &frame.kind) {
                 (Some(Message::Daemon(DaemonMessage::Launch(order))), _) if rank == DaemonRank::HEAD => {
                     let place = |(own, _)| Some((ProcId { job: order.job, rank: own }, order.map.daemon_of(own)?));

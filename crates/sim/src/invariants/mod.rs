@@ -283,7 +283,7 @@ impl Referee {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
         let more: [Box<dyn Invariant>; 15] = [
-            Box::new(graces::Graces::default()),
+            Box::new(graces::Graces::new(scenario)),
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
+use ferrite_core::{DaemonInput, Effect, HeadInput, Input, LinkInput, PmixCall, PmixEffect, Transition};
+use ferrite_types::pmix_status::FERRITE_NODES_STAY;
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
-    DaemonMessage, Dest, EventInfo, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome,
-    ResizeRequest, TreeMessage,
+    ControlOrder, DaemonMessage, Dest, EventInfo, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize,
+    ResizeOutcome, ResizeRequest, TreeMessage, WithdrawalAnswer,
 };
 
 use super::losses::{frames, hush, replace, says};
@@ -60,6 +61,13 @@ impl ResizeMutations {
                 *directive = SessionDirective::Signal(Signal::CONT);
             }
         }
+        if let (Mutation::UnheardRefusal, Input::Daemon(DaemonInput::Pmix(PmixCall::Control { order, .. }))) =
+            (mutation, &mut *input)
+            && rank == DaemonRank::HEAD
+            && **order == ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse)
+        {
+            **order = ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Defer(1));
+        }
         let Input::Link(LinkInput::Frame { frame, .. }) = input else { return };
         match (mutation, rank) {
             (Mutation::UncountedReport, DaemonRank::HEAD)
@@ -72,6 +80,14 @@ impl ResizeMutations {
             {
                 frame.kind = FrameKind::Heartbeat;
             }
+            (Mutation::UnheardRefusal, DaemonRank::HEAD) => replace(frame, |message| match message {
+                Message::Head(HeadMessage::Control { id, by, order }) => {
+                    let is_refusal = *order == ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse);
+                    let order = Box::new(ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Defer(1)));
+                    is_refusal.then_some(Message::Head(HeadMessage::Control { id, by, order }))
+                }
+                _ => None,
+            }),
             (Mutation::ForeignFailure, DaemonRank::HEAD) => replace(frame, |message| match message {
                 Message::Head(HeadMessage::DaemonLost { cause, .. }) => {
                     let rank = self.coming.first()?;
@@ -107,6 +123,7 @@ impl ResizeMutations {
                 *wanted = std::mem::take(wanted).into_iter().flat_map(twice).collect();
             }
             Mutation::NoEvent => wanted.retain(|e| !is_event(e)),
+            Mutation::NoStay => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if event.code == FERRITE_NODES_STAY)),
             Mutation::NoNotice => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if matches!(event.info, EventInfo::Withdrawal(_)))),
             Mutation::LongPromise => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect

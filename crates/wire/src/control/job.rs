@@ -1,6 +1,6 @@
 //! Jobs as the DVM shows them to clients: in lists, in full, and in its history.
 
-use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank, SessionId, StdinTarget};
+use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank, SessionId, SizeRange, StdinTarget};
 use serde::{Deserialize, Serialize};
 
 /// The status line of a job.
@@ -116,6 +116,8 @@ pub struct JobRecord {
     pub sets: Vec<(String, u32)>,
     /// The ranks that read its standard input.
     pub stdin: Option<StdinTarget>,
+    /// The sizes that it may have, with the processes that live in its spawn tree; `None` = it is not elastic.
+    pub elastic: Option<(SizeRange, u32)>,
     /// Slots of the nodes that it may use.
     pub slots: u32,
     /// The last node to which it was mapped, by name; empty before it is mapped.

@@ -22,6 +22,7 @@ impl Head {
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
             Request::Pull(job) => return self.on_pull(id, job, cx),
+            Request::Feed(job) => return self.on_feed(id, job, cx),
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Push(request) => return self.on_push(id, &request, cx),
             Request::Defaults => Reply::Defaults(self.job_defaults()),

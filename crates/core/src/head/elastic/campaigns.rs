@@ -255,9 +255,10 @@ impl Head {
         self.settle_grants(cx);
         self.tell_requester(&campaign, failure.as_ref(), cx);
         match (&failure, &campaign.change) {
-            (Some(Reason { status, cause }), _) => self.abort_held(id, *status, cause, cx),
+            (Some(Reason { status, cause }), Change::Grow { .. }) => self.abort_held(id, *status, cause, cx),
             (None, Change::Shrink { returns, .. }) => self.sessions.return_lent(&campaign.alloc_id, returns),
-            (None, Change::Grow { .. }) => {}
+            // The nodes of a shrink that was refused or taken back stay: nobody lacks anything.
+            (Some(_), Change::Shrink { .. }) | (None, Change::Grow { .. }) => {}
         }
         for other in self.elastic.campaigns.let_pass(id) {
             self.proceed(other, cx);

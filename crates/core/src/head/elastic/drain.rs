@@ -8,6 +8,7 @@ use ferrite_types::{CampaignId, CampaignKind, DaemonRank, Duration, JobId, NodeI
 use ferrite_wire::{DaemonMessage, Dest, Withdrawal};
 
 use super::phase::{Change, Phase};
+use super::plan::Reason;
 use super::turns::behind_others;
 use crate::HeadTimer;
 use crate::cx::Cx;
@@ -27,9 +28,21 @@ pub(in crate::head) struct Drain {
     untold: RankSet,
     /// The time at which the last of them had; the graces run from here (spec E44).
     told: Option<Timestamp>,
+    /// The reason for which an elastic job keeps its nodes (spec E53).
+    refused: Option<Reason>,
 }
 
 impl Drain {
+    /// The jobs that were told.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = JobId> {
+        self.graces.keys().copied()
+    }
+
+    /// Notes that a job refuses; the first one counts.
+    pub(super) fn refuse(&mut self, why: Reason) {
+        self.refused.get_or_insert(why);
+    }
+
     /// The end of a job's time; `None` = it has not begun.
     fn until(&self, job: JobId) -> Option<Timestamp> {
         Some(self.told? + self.graces[&job])
@@ -59,7 +72,7 @@ impl Head {
         }
         cx.multicast(Dest::Many(untold.clone()), DaemonMessage::Withdrawal(id));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(TELL_MS));
-        self.elastic.campaigns.enter(id, Phase::Draining(Drain { graces, untold, told: None }), cx);
+        self.elastic.campaigns.enter(id, Phase::Draining(Drain { graces, untold, told: None, refused: None }), cx);
         self.queue_behind_drains(cx);
     }
 
@@ -110,6 +123,10 @@ impl Head {
             if self.elastic.campaigns.part_of(id).is_some() {
                 continue;
             }
+            if let Some(why) = self.elastic.campaigns.drain_mut(id).and_then(|drain| drain.refused.clone()) {
+                self.stay(id, why, cx);
+                continue;
+            }
             if !self.drained_jobs(id, cx.now).is_empty() {
                 self.let_the_idle_leave(id, cx);
                 continue;
@@ -134,6 +151,18 @@ impl Head {
             }
             self.begin_graces(id, cx);
         }
+    }
+
+    /// Gives jobs this time from now on (spec E52).
+    pub(super) fn defer_departure(&mut self, id: CampaignId, jobs: &[JobId], time: Duration, cx: &mut Cx) {
+        let Some(drain) = self.elastic.campaigns.drain_mut(id) else { return };
+        // The time runs from the notice, which has been passed on everywhere or is about to be.
+        let since = drain.told.map_or(Duration(0), |told| Duration(cx.now.0.saturating_sub(told.0)));
+        for job in jobs {
+            let grace = drain.graces.entry(*job).or_insert(time);
+            *grace = (*grace).max(Duration(since.0 + time.0));
+        }
+        self.begin_graces(id, cx);
     }
 
     /// The jobs for which a drain waits: they have processes on its nodes, and time.
@@ -165,7 +194,7 @@ impl Head {
 
 impl super::campaigns::Campaigns {
     /// The drain of a shrink that is in that phase.
-    fn drain_mut(&mut self, id: CampaignId) -> Option<&mut Drain> {
+    pub(super) fn drain_mut(&mut self, id: CampaignId) -> Option<&mut Drain> {
         let campaign = self.open.get_mut(&id)?;
         debug_assert!(campaign.kind() == CampaignKind::Shrink, "only shrinks drain");
         if let Phase::Draining(drain) = &mut campaign.phase { Some(drain) } else { None }

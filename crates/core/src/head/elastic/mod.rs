@@ -13,6 +13,7 @@ mod parts;
 mod phase;
 mod plan;
 mod push;
+mod ranges;
 mod requester;
 mod requests;
 mod shrink;

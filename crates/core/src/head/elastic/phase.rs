@@ -25,6 +25,8 @@ pub(in crate::head) enum Change {
         returns: BTreeSet<NodeId>,
         /// The longest time that processes there may have; `None` = what their jobs have asked for.
         longest: Option<Duration>,
+        /// True when no job can refuse or put it off: it was forced, or its session is over.
+        is_final: bool,
         /// Nodes that have left before the others, or leave now, as parts.
         parted: Vec<NodeId>,
         /// The shrink of which this one is a part.
@@ -33,8 +35,8 @@ pub(in crate::head) enum Change {
 }
 
 impl Change {
-    pub(in crate::head) fn shrink(returns: BTreeSet<NodeId>, longest: Option<Duration>) -> Change {
-        Change::Shrink { returns, longest, parted: Vec::new(), part_of: None }
+    pub(in crate::head) fn shrink(returns: BTreeSet<NodeId>, longest: Option<Duration>, is_final: bool) -> Change {
+        Change::Shrink { returns, longest, is_final, parted: Vec::new(), part_of: None }
     }
 
     pub(super) fn kind(&self) -> CampaignKind {

@@ -43,7 +43,8 @@ impl Head {
             // Reserved nodes of another session leave only when the request names them.
             let alloc_id = allocation.as_ref().map(|from| &from.alloc_id);
             let belongs = |node| belongs(node) && !is_lent(&node) && self.may_take(node, alloc_id, requester);
-            nodes.extend(self.expendable(request.count, &nodes, belongs)?);
+            let limits = (!request.force).then_some(requester);
+            nodes.extend(self.expendable(request.count, &nodes, belongs, limits)?);
         } else if request.nodes.is_empty() {
             let Some(from) = &allocation else {
                 let cause = "The request names no nodes, no number of nodes and no allocation.";
@@ -58,10 +59,19 @@ impl Head {
         // A node that is down needs no change; the campaign waits for one that is still coming or already leaving.
         nodes
             .retain(|node| self.elastic.campaigns.of_node(*node).is_some() || self.pool.record(*node).daemon.is_some());
+        if !request.force {
+            self.check_ranges(&nodes, requester)?;
+        }
         let alloc_id = allocation.map_or_else(|| self.alloc_id_of(&nodes), |from| from.alloc_id);
         let req_id = request.req_id.clone();
         let longest = request.grace_s.map(|seconds| Duration::from_secs(seconds.into()));
-        Ok(Plan { change: Change::shrink(returns, longest), alloc_id, req_id, is_requested: true, nodes })
+        Ok(Plan {
+            change: Change::shrink(returns, longest, request.force),
+            alloc_id,
+            req_id,
+            is_requested: true,
+            nodes,
+        })
     }
 
     /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.
@@ -69,12 +79,14 @@ impl Head {
         self.pool.is_outside(node) && self.elastic.campaigns.of_node(node).is_none()
     }
 
-    /// Nodes that are least in use: idle ones first, and of those the latest (spec S15).
+    /// Nodes that are least in use: idle ones first, and of those the latest (spec S15). For a requester who has to
+    /// leave elastic jobs their smallest size, nodes whose loss would take it stay (spec E51).
     fn expendable(
         &self,
         count: u32,
         named: &[NodeId],
         belongs: impl Fn(NodeId) -> bool,
+        limits: Option<Requester>,
     ) -> Result<Vec<NodeId>, Reason> {
         let may_go = |node: &&NodeRecord| {
             let stays = node.daemon.is_none_or(|rank| rank == DaemonRank::HEAD);
@@ -87,7 +99,21 @@ impl Head {
             return Err(Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
         }
         nodes.sort_by_key(|node| (node.slots_inuse > 0, std::cmp::Reverse(node.daemon)));
-        Ok(nodes[..count as usize].iter().map(|node| node.id).collect())
+        let mut chosen = named.to_vec();
+        let limits = limits.filter(|_| self.jobs.has_elastic());
+        let mut refusal = None;
+        for node in nodes {
+            if chosen.len() == named.len() + count as usize {
+                break;
+            }
+            chosen.push(node.id);
+            if let Some(Err(reason)) = limits.map(|requester| self.check_ranges(&chosen, requester)) {
+                chosen.pop();
+                refusal = Some(reason);
+            }
+        }
+        let chosen = chosen.split_off(named.len());
+        if chosen.len() < count as usize { Err(refusal.expect("a job keeps the others")) } else { Ok(chosen) }
     }
 
     /// Fixes the targets: they get no more processes, and all daemons hear which ones leave (spec G2, E28).

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal, printable};
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal, SizeRange, printable};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind, Withdrawal};
 
 use super::record::Job;
@@ -152,6 +152,22 @@ pub(super) fn withdrawal(notice: &Withdrawal) -> String {
         listed(notice.nodes.iter().map(String::as_str)),
         listed(names.iter().map(String::as_str)),
         notice.job
+    )
+}
+
+/// Message for the submitter of a job that was told of a withdrawal which does not come.
+pub(super) fn stays(notice: &Withdrawal) -> String {
+    let (node, stay) = if notice.nodes.len() == 1 { ("Node", "stays") } else { ("Nodes", "stay") };
+    format!("{node} {} {stay} in the DVM.", listed(notice.nodes.iter().map(String::as_str)))
+}
+
+/// Message for a job whose number of processes is not one of those that it may have.
+pub(super) fn out_of_range(size: usize, range: SizeRange) -> String {
+    let processes = if size == 1 { "process" } else { "processes" };
+    format!(
+        "The job has {size} {processes}, and may have {} to {} (--elastic {range}).\n\
+         Give it another number (-n) or another range.",
+        range.min, range.max
     )
 }
 

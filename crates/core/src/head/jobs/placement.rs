@@ -14,6 +14,7 @@ use ferrite_types::{
 };
 use ferrite_wire::Stream;
 
+use super::notices;
 use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -79,12 +80,16 @@ impl Head {
         Arc::new(spec)
     }
 
-    /// Takes over the job's map; its time limits count from here (spec L16).
+    /// Takes over the job's map; its time limits count from here (spec L16). An elastic job begins with a size that it
+    /// may have (spec E51).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
         let unread = unread_stdin(&self.jobs.at(id).spec, &map);
         let job = self.jobs.at_mut(id);
         job.phase.set_map(map);
-        if let Some(text) = unread {
+        let size = job.size();
+        let range = job.spec.options.elastic.filter(|range| job.birth.parent().is_none() && !range.includes(size));
+        let misfit = range.map(|range| notices::out_of_range(size, range));
+        if let Some(text) = unread.or(misfit) {
             return self.fail_job(id, JobState::MapFailed, 1, text, cx);
         }
         if let Some(limit) = job.spec.options.timeout {
@@ -372,12 +377,12 @@ fn not_there(what: &str, name: &str, to: Option<RequestId>, cx: &mut Cx) {
 /// The reason why nobody would read the job's standard input: the rank that is to read it does not exist (spec L93).
 fn unread_stdin(spec: &JobSpec, map: &JobMap) -> Option<String> {
     match spec.stdin {
-        StdinTarget::Rank(reader) if map.node_of(reader).is_none() => Some(format!(
+        Some(StdinTarget::Rank(reader)) if map.node_of(reader).is_none() => Some(format!(
             "Rank {reader} is to read the standard input (--stdin {reader}), but the job has {} ranks, counted from 0.\n\
              Name one of them, or all, or none.",
             map.procs.len()
         )),
-        StdinTarget::Rank(_) | StdinTarget::All | StdinTarget::None => None,
+        _ => None,
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_types::{
-    CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, SessionId, Timestamp,
+    CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, SessionId, StdinTarget,
+    Timestamp,
 };
 use ferrite_wire::control::{Submission, Watch};
 
@@ -90,7 +91,9 @@ pub(super) enum Outcome {
 }
 
 impl Job {
-    pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
+    pub(super) fn new(id: JobId, request: Option<RequestId>, mut submission: Submission) -> Job {
+        let usual = if request.is_some() { StdinTarget::Rank(Rank(0)) } else { StdinTarget::None };
+        submission.spec.stdin.get_or_insert(usual);
         Job {
             id,
             is_own: request == Some(RequestId::OWN),
@@ -125,6 +128,13 @@ impl Job {
 
     pub(in crate::head) fn id(&self) -> JobId {
         self.id
+    }
+
+    /// True when its standard input is nobody's, and waits for a client that feeds it: it has readers and either no
+    /// submitter, or one whose input belongs to the job that has spawned it.
+    pub(super) fn is_fed(&self) -> bool {
+        let has_readers = self.spec.stdin.is_some_and(|readers| readers != StdinTarget::None);
+        has_readers && (self.request.is_none() || self.birth.parent().is_some())
     }
 
     /// The session in which it runs; 0 = the DVM's own.

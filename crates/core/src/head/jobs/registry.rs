@@ -12,6 +12,7 @@ use super::output::Mux;
 use super::pulls::Pulls;
 use super::record::Job;
 use super::spawn::Trees;
+use super::stdin::Feeds;
 use super::waiting_list::WaitingList;
 use crate::RequestId;
 
@@ -42,6 +43,7 @@ pub(in crate::head) struct Jobs {
     pub(super) occupancy: Occupancy,
     pub(super) output: Mux,
     pub(super) pulls: Pulls,
+    pub(super) feeds: Feeds,
     pub(super) trees: Trees,
     pub(super) connections: Connections,
 }

@@ -414,7 +414,7 @@ fn spawn_status(state: JobState) -> PmixStatus {
 }
 
 /// Fills in a spawned job's unstated directories, environment, output and, where requested, placement from its
-/// parent. It has no standard input, which belongs to the submitted job.
+/// parent. The standard input of the submitter stays that of the submitted job.
 fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, params: &Params) {
     let spec = &mut submission.spec;
     let app = parent.map().procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
@@ -432,8 +432,12 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     let placement = app.and_then(|app| app.map.as_ref()).unwrap_or(&parent.spec.map);
     placement_defaults::from_parent(spec, placement, params);
     placement_defaults::from_params(spec, params);
-    spec.stdin = StdinTarget::None;
+    spec.stdin.get_or_insert(StdinTarget::None);
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
+    if !submission.separate && parent.spec.options.elastic.is_some() {
+        spec.options.elastic = parent.spec.options.elastic;
+        spec.options.grace = parent.spec.options.grace;
+    }
     if spec.output == OutputOptions::default() {
         spec.output = parent.spec.output.clone();
         // Each job has its own files: their names have its namespace, unless a pattern leaves it out.

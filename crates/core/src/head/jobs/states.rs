@@ -296,6 +296,7 @@ impl Head {
         self.sweep_sessions(cx);
         self.jobs.output.forget(id);
         self.end_pulls(id, cx);
+        self.end_feed(id, cx);
         self.jobs.connections.forget(id);
         self.pmix.forget_job(id, cx);
         self.end_sets(id, cx);

@@ -1,7 +1,7 @@
 //! Events of processes, tools and the DVM: the head addresses each of them once, to the daemons that belong to the DVM
 //! at that moment. So every event reaches all of its addressees or none, and the events of one source keep their order.
 
-use ferrite_types::{DaemonRank, RankSet};
+use ferrite_types::{DaemonRank, ProcId, RankSet};
 use ferrite_wire::{DaemonMessage, Dest, EventRange, EventSource, Members, PmixEvent};
 
 use crate::cx::Cx;
@@ -27,6 +27,23 @@ impl Head {
         let mut daemons = self.daemons_in(&range);
         daemons.remove(origin);
         self.send_event(event, range, &daemons, cx);
+    }
+
+    /// Raises an alert that a process of that daemon has asked for, as an event of the DVM: the process hears it too
+    /// (spec L137).
+    pub(in crate::head) fn on_alert(
+        &mut self,
+        origin: DaemonRank,
+        proc: ProcId,
+        event: PmixEvent,
+        range: EventRange,
+        cx: &mut Cx,
+    ) {
+        if self.jobs.get(proc.job).is_some_and(|job| job.map().daemon_of(proc.rank) == Some(origin)) {
+            self.raise(PmixEvent { source: EventSource::Dvm, ..event }, range, cx);
+        } else {
+            self.counters.count(Counted::Late(Late::Event));
+        }
     }
 
     /// Raises an event of the DVM itself.

@@ -1,9 +1,10 @@
-//! Services for processes by PMIx: collectives, the data server, events, process sets, queries and orders.
+//! Services for processes by PMIx: collectives, the data server, events, process sets, logs, queries and orders.
 
 mod collectives;
 mod data_server;
 mod events;
 mod groups;
+mod logs;
 mod orders;
 mod queries;
 mod sets;

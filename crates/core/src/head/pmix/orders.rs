@@ -25,6 +25,7 @@ impl Head {
             }
             ControlOrder::Signal { targets, signal } => self.signal_targets(targets, signal, cx),
             ControlOrder::End(jobs) => self.end_targets(by, &jobs, cx),
+            ControlOrder::AnswerWithdrawal(answer) => self.on_withdrawal_answer(by, answer, cx),
         };
         cx.send(daemon, DaemonMessage::ControlReply { id, result });
     }

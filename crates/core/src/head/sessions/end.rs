@@ -29,7 +29,7 @@ impl Head {
             let nodes: Vec<NodeId> = session.nodes.all().iter().copied().filter(leaves).collect();
             if !nodes.is_empty() {
                 let plan = Plan {
-                    change: Change::shrink(BTreeSet::new(), None),
+                    change: Change::shrink(BTreeSet::new(), None, true),
                     alloc_id: session.alloc_id,
                     req_id: session.req_id,
                     is_requested: false,

@@ -145,7 +145,7 @@ impl Head {
     /// Starts the first job of a session whose nodes are there. The job has no submitter, and ends with the session.
     pub(super) fn start_first_job(&mut self, number: SessionId, job: Submission, cx: &mut Cx) {
         let mut submission = Submission { detach: true, session: SessionChoice::Id(number), ..job };
-        submission.spec.stdin = StdinTarget::None;
+        submission.spec.stdin = Some(StdinTarget::None);
         for app in submission.spec.apps.iter_mut().filter(|app| app.submit_dir.is_empty()) {
             app.submit_dir.clone_from(&self.config.cwd);
         }

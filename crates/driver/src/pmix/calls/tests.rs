@@ -13,7 +13,7 @@ use super::*;
 fn world() -> (Calls, UnboundedReceiver<Input>, Names) {
     let (inbox, inputs) = unbounded_channel();
     let known = Known { job: JobId(1), size: 4 };
-    (Calls::new(inbox, "d", true), inputs, [("d@1".to_owned(), known)].into())
+    (Calls::new(inbox, "d"), inputs, [("d@1".to_owned(), known)].into())
 }
 fn completer<T: Send + 'static>() -> (Completer<T>, Receiver<Result<T, Status>>) {
     let (tx, rx) = channel();

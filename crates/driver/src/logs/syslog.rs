@@ -6,7 +6,10 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 use ferrite_core::date_of;
-use ferrite_pmix::{Proc, Status};
+use ferrite_types::PmixStatus;
+use ferrite_types::pmix_status::{PMIX_ERR_NOT_AVAILABLE, PMIX_ERR_OUT_OF_RESOURCE};
+
+use super::in_one_line;
 
 /// The socket of the system's log.
 pub(super) const SOCKET: &str = "/dev/log";
@@ -19,8 +22,8 @@ pub(super) struct Message<'a> {
     pub(super) priority: u8,
     /// Local time, in seconds since 1970.
     pub(super) time_s: i64,
-    /// The process that logs.
-    pub(super) source: &'a Proc,
+    /// The name of the process that logs.
+    pub(super) source: &'a str,
     pub(super) text: &'a str,
 }
 
@@ -30,17 +33,8 @@ impl Message<'_> {
         // The month, the day and the time, from between the day of the week and the year.
         let date = date_of(self.time_s);
         let date = date.get(4..19).unwrap_or_default();
-        let Proc { nspace, rank } = self.source;
-        let pid = std::process::id();
-        let mut line = format!("<{}>{date} ferrite[{pid}]: [{nspace},{rank}] ", USER | self.priority);
-        for c in self.text.trim_end_matches('\n').chars() {
-            match c {
-                '\t' => line.push(c),
-                c if c.is_control() => line.push_str(&format!("#{:03o}", u32::from(c))),
-                c => line.push(c),
-            }
-        }
-        line
+        let (pid, source, text) = (std::process::id(), self.source, in_one_line(self.text));
+        format!("<{}>{date} ferrite[{pid}]: {source} {text}", USER | self.priority)
     }
 }
 
@@ -49,7 +43,7 @@ impl Message<'_> {
 /// # Errors
 /// `PMIX_ERR_NOT_AVAILABLE` where no log listens, `PMIX_ERR_OUT_OF_RESOURCE` for a log that has fallen behind or a text
 /// that is too long for it.
-pub(super) fn send(socket: &Path, message: &Message) -> Result<(), Status> {
+pub(super) fn send(socket: &Path, message: &Message) -> Result<(), PmixStatus> {
     let sent = UnixDatagram::unbound().and_then(|from| {
         from.set_nonblocking(true)?;
         from.send_to(message.text().as_bytes(), socket)
@@ -58,9 +52,9 @@ pub(super) fn send(socket: &Path, message: &Message) -> Result<(), Status> {
         tracing::warn!(%error, socket = %socket.display(), "the system's log does not take what a process logs");
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::PermissionDenied => {
-                Status::NOT_AVAILABLE
+                PMIX_ERR_NOT_AVAILABLE
             }
-            _ => Status::OUT_OF_RESOURCE,
+            _ => PMIX_ERR_OUT_OF_RESOURCE,
         }
     })
 }
@@ -69,17 +63,17 @@ pub(super) fn send(socket: &Path, message: &Message) -> Result<(), Status> {
 mod tests {
     use super::*;
 
-    fn message<'a>(source: &'a Proc, text: &'a str) -> Message<'a> {
+    fn message<'a>(source: &'a str, text: &'a str) -> Message<'a> {
         Message { priority: 3, time_s: 1_795_217_091, source, text }
     }
 
     #[test]
     fn a_message_is_one_line_that_names_the_process() {
-        let (dir, source) = (tempfile::tempdir().expect("a directory"), Proc::new("d@1", 2));
+        let (dir, source) = (tempfile::tempdir().expect("a directory"), "[d@1,2]");
         let socket = dir.path().join("log");
-        assert_eq!(send(&socket, &message(&source, "a")), Err(Status::NOT_AVAILABLE), "nobody listens");
+        assert_eq!(send(&socket, &message(source, "a")), Err(PMIX_ERR_NOT_AVAILABLE), "nobody listens");
         let log = UnixDatagram::bind(&socket).expect("a socket");
-        send(&socket, &message(&source, "a\n<0>Nov 20 sshd: b\n")).expect("it is taken");
+        send(&socket, &message(source, "a\n<0>Nov 20 sshd: b\n")).expect("it is taken");
         let mut taken = [0; 200];
         let length = log.recv(&mut taken).expect("a message");
         let pid = std::process::id();
@@ -89,12 +83,12 @@ mod tests {
 
     #[test]
     fn a_log_that_has_fallen_behind_stops_nobody() {
-        let (dir, source) = (tempfile::tempdir().expect("a directory"), Proc::new("d@1", 2));
+        let (dir, source) = (tempfile::tempdir().expect("a directory"), "[d@1,2]");
         let socket = dir.path().join("log");
         let _log = UnixDatagram::bind(&socket).expect("a socket");
         let text = "x".repeat(60_000);
-        let results: Vec<_> = (0..1_000).map(|_| send(&socket, &message(&source, &text))).collect();
+        let results: Vec<_> = (0..1_000).map(|_| send(&socket, &message(source, &text))).collect();
         assert_eq!(results.first(), Some(&Ok(())));
-        assert_eq!(results.last(), Some(&Err(Status::OUT_OF_RESOURCE)));
+        assert_eq!(results.last(), Some(&Err(PMIX_ERR_OUT_OF_RESOURCE)));
     }
 }
