@@ -75,7 +75,11 @@ fn named(dvm: &str, info: &[Info]) -> Option<EventRange> {
 pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notice> {
     let name = |proc: &ProcId| Proc::new(proc.job.nspace(dvm), proc.rank.0);
     let source = match &event.source {
-        EventSource::Dvm => server,
+        // The debuggers of PRRTE take the begin and the end of a job from the job alone.
+        EventSource::Dvm => match &event.info {
+            EventInfo::Job { job, .. } => Proc::new(job.nspace(dvm), Proc::WILDCARD),
+            _ => server,
+        },
         EventSource::Proc(proc) => name(proc),
         EventSource::Tool(tool) => Proc::new(&tool.nspace, tool.rank.unwrap_or(Proc::WILDCARD)),
     };
@@ -149,10 +153,12 @@ pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure, to: &[Ra
 
 /// Returns the event for a debugger: all processes of a job wait for it. The processes are named as those affected.
 pub(super) fn ready_for_debug(server: Proc, to: Proc, job: Proc) -> Notice {
+    // The debuggers of PRRTE listen for events about their server, others for those about the job.
+    let servers = Proc::new(server.nspace.clone(), Proc::WILDCARD);
     let info = vec![
         Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
         Info::new(sys::PMIX_NSPACE, Value::String(job.nspace.clone())),
-        Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job)),
+        Info::new(sys::PMIX_EVENT_AFFECTED_PROCS, Value::Procs(vec![job, servers])),
     ];
     Notice { code: Status::READY_FOR_DEBUG, source: server, to: Audience::Procs(vec![to]), info }
 }
@@ -228,6 +234,15 @@ mod tests {
         assert_eq!(notice.to, Audience::Procs(vec![Proc::new("d@1", 0), Proc::new("d@1", 2)]));
         let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@1", 3)));
         assert_eq!(notice.info, [affected, Info::new(sys::PMIX_EXIT_CODE, Value::Int(137))]);
+    }
+
+    /// Debuggers restrict themselves to the job, or to their server.
+    #[test]
+    fn who_waits_for_a_debugger_is_told_with_the_job_and_the_servers() {
+        let notice = ready_for_debug(Proc::new("d@0", 2), Proc::new("tool", 0), Proc::new("d@1", Proc::WILDCARD));
+        let affected = notice.info.iter().find(|info| info.is(sys::PMIX_EVENT_AFFECTED_PROCS)).expect("the affected");
+        let both = ["d@1", "d@0"].map(|nspace| Proc::new(nspace, Proc::WILDCARD));
+        assert_eq!(affected.value, Value::Procs(both.to_vec()));
     }
 
     #[test]
@@ -311,7 +326,7 @@ mod tests {
             notice("d", Proc::new("d@0", 2), &PmixEvent { code: PmixStatus(-1), source: EventSource::Dvm, info })
         };
         let job = of(EventInfo::Job { job: JobId(3), code: None }).unwrap();
-        assert_eq!((job.source, job.info.len()), (Proc::new("d@0", 2), 1));
+        assert_eq!((job.source, job.info.len()), (Proc::new("d@3", Proc::WILDCARD), 1));
         let proc = ProcId { job: JobId(3), rank: Rank(1) };
         let ended = of(EventInfo::Proc { proc, code: Some(7) }).unwrap();
         let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@3", 1)));

@@ -247,15 +247,16 @@ impl Library {
         self.order(Order::Deliver(number, from, channel, data, is_pulled));
     }
 
-    /// Tells a tool or a process that a job which it has spawned is over.
-    pub(super) fn job_end(&self, server: Proc, tool: Proc, job: Proc, exit_code: i32) {
+    /// Tells a tool or a process that a job which it has spawned is over. The source is the job: the debuggers of PRRTE
+    /// take its end from nobody else.
+    pub(super) fn job_end(&self, tool: Proc, job: Proc, exit_code: i32) {
         let info = vec![
-            Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job)),
+            Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone())),
             Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(exit_code))),
             Info::new(sys::PMIX_EXIT_CODE, Value::Int(exit_code)),
         ];
         let to = Audience::Procs(vec![tool]);
-        self.notify(Notice { code: Status::EVENT_JOB_END, source: server, to, info });
+        self.notify(Notice { code: Status::EVENT_JOB_END, source: job, to, info });
     }
 
     /// Sends an event; nothing confirms its arrival.

@@ -273,7 +273,7 @@ impl PmixBridge {
                 let name = |job: JobId, rank| Proc::new(job.nspace(&self.shared.dvm), rank);
                 let (parent, job) = (name(parent.job, parent.rank.0), name(job, Proc::WILDCARD));
                 if let Some(library) = self.shared.running() {
-                    library.job_end(self.shared.server(), parent, job, code.into());
+                    library.job_end(parent, job, code.into());
                 }
             }
             PmixEffect::JobReady { parent, job } => {

@@ -166,7 +166,8 @@ impl Pulls {
         let job = Proc::new(nspace, Proc::WILDCARD);
         for tool in self.state.borrow().tools.iter().filter(|tool| Some(*tool) != except) {
             let info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone()))];
-            library.notify(Notice { code, source: server.clone(), to: Audience::Procs(vec![tool.clone()]), info });
+            let source = if code == Status::EVENT_JOB_END { &job } else { &server };
+            library.notify(Notice { code, source: source.clone(), to: Audience::Procs(vec![tool.clone()]), info });
         }
     }
 

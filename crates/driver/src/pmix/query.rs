@@ -55,6 +55,9 @@ impl<'a> Wish<'a> {
                 wish.nspace = text;
                 wish.is_odd |= text.is_none();
             } else if info.is(sys::PMIX_RANK) {
+                // As a signed number the wildcard is -2.
+                let signed = || info.value.as_i64().and_then(|number| i32::try_from(number).ok());
+                let number = number.or_else(|| signed().map(i32::cast_unsigned));
                 wish.rank = number.filter(|rank| *rank != Proc::WILDCARD);
                 wish.is_odd |= number.is_none();
             } else if info.is(sys::PMIX_PROCID) {
@@ -532,6 +535,20 @@ mod tests {
         assert_eq!(members("sea"), Ok(vec![Value::Procs(vec![Proc::new("d@3", 0), Proc::new("d@3", 1)])]));
         assert_eq!(members("sky"), Err(Status::NOT_FOUND));
         assert_eq!(answer(ask(&[sys::PMIX_QUERY_PSET_MEMBERSHIP], vec![], &[]), &[sets()]), Err(Status::BAD_PARAM));
+    }
+
+    /// The debuggers of PRRTE give the wildcard as a number with a sign.
+    #[test]
+    fn a_rank_may_have_a_sign() {
+        let rank = |value: Value| ask(&[sys::PMIX_QUERY_NUM_PSETS], vec![Info::new(sys::PMIX_RANK, value)], &[]);
+        let wish = |value| {
+            let question = rank(value);
+            let wish = Wish::of(&question);
+            (wish.rank, wish.is_odd)
+        };
+        assert_eq!(wish(Value::Int(-2)), (None, false));
+        assert_eq!(wish(Value::Int(3)), (Some(3), false));
+        assert_eq!(wish(Value::from("3")), (None, true));
     }
 
     #[test]

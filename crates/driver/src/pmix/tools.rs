@@ -445,8 +445,7 @@ impl Submitter for ToolJob {
         self.answer(if exit_code == 0 { Ok(()) } else { Err(Status::ERROR) });
         self.pushed.borrow_mut().end(Status::IOF_COMPLETE);
         if matches!(*self.phase.borrow(), Phase::Runs) {
-            let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
-            self.library.job_end(server, self.tool.clone(), self.whole(), exit_code);
+            self.library.job_end(self.tool.clone(), self.whole(), exit_code);
         }
         self.pulls.is_over(&self.nspace.borrow(), &self.library, Some(&self.tool));
     }
