@@ -398,7 +398,7 @@ pub struct LogCall {
     pub source: EventSource,
     /// Local time of the call, in seconds since 1970.
     pub time_s: i64,
-    /// How texts appear that are output.
+    /// The form of those texts that become output.
     pub form: LogForm,
     /// True when the first channel that takes its text is to be the only one.
     pub once: bool,

@@ -100,7 +100,7 @@ fn a_job_that_ends_first_says_that_input_was_left() {
     assert_eq!(given(&dvm, FIRST), "");
 }
 
-/// What is given before the job runs is not lost: it is asked for when there are readers.
+/// The head asks for input when the job has readers, and for none before.
 #[test]
 fn input_for_a_job_that_waits_for_slots_is_read_when_it_runs() {
     let mut dvm = Cluster::persistent(1);

@@ -3,7 +3,8 @@
 mod common;
 
 use bytes::Bytes;
-use common::{Cluster, job};
+use common::Cluster;
+use common::elastic::on;
 use ferrite_core::{
     DaemonInput, DaemonTimer, HeadInput, Input, LinkInput, LogCall, LogForm, LogId, LogStep, PmixCall, PmixEffect,
     PmixToken, Timer,
@@ -15,12 +16,6 @@ use ferrite_types::pmix_status::{
 use ferrite_types::*;
 use ferrite_wire::control::Submission;
 use ferrite_wire::{Dest, EventSource, Frame, FrameKind, HeadMessage, LogEntry, LogRecord, Message, Stream, ToolName};
-
-fn on_nodes(nodes: &[&str]) -> JobSpec {
-    let mut spec = job("a", nodes.len() as u32);
-    spec.apps[0].hosts.hosts = nodes.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
-    spec
-}
 
 fn of(job: u32, rank: u32) -> ProcId {
     ProcId { job: JobId(job), rank: Rank(rank) }
@@ -56,7 +51,7 @@ fn entry(text: &str) -> LogEntry {
 /// A job with one process at daemon 1.
 fn cluster() -> Cluster {
     let mut dvm = Cluster::persistent(3);
-    dvm.submit(1, Submission::of(on_nodes(&["n1"])));
+    dvm.submit(1, on("a", &["n1"]));
     dvm
 }
 
@@ -195,8 +190,8 @@ fn a_call_ends_when_its_log_says_nothing_or_its_job_is_over() {
 #[test]
 fn a_log_that_answers_a_daemon_which_is_gone_disturbs_nobody() {
     let mut dvm = Cluster::persistent(3);
-    dvm.submit(1, Submission::of(on_nodes(&["n1"])));
-    dvm.submit(2, Submission::of(on_nodes(&["n2"])));
+    dvm.submit(1, on("a", &["n1"]));
+    dvm.submit(2, on("a", &["n2"]));
     log(&mut dvm, call(source(), [LogStep::AtHead(entry("a"))]), 1);
     dvm.crash(1);
     dvm.run();
@@ -240,7 +235,7 @@ fn a_tool_has_no_output_and_logs_elsewhere() {
 fn a_logged_text_has_the_form_that_it_asks_for_and_shows_nothing_twice() {
     let shown = |output: OutputOptions, form: LogForm| {
         let mut dvm = Cluster::persistent(2);
-        dvm.submit(1, Submission::of(JobSpec { output, ..on_nodes(&["n1"]) }));
+        dvm.submit(1, Submission::of(JobSpec { output, ..on("a", &["n1"]).spec }));
         log(&mut dvm, LogCall { form, ..call(source(), [show("a<\nb\n")]) }, 1);
         dvm.stdout_of(1)
     };

@@ -2,18 +2,12 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::Cluster;
+use common::elastic::on;
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken};
 use ferrite_types::pmix_status::PMIX_ERR_NOT_FOUND as NOT_FOUND;
 use ferrite_types::*;
 use ferrite_wire::ControlOrder;
-use ferrite_wire::control::Submission;
-
-fn on_nodes(nodes: &[&str]) -> JobSpec {
-    let mut spec = job("a", nodes.len() as u32);
-    spec.apps[0].hosts.hosts = nodes.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
-    spec
-}
 
 fn of(job: u32, rank: u32) -> ProcId {
     ProcId { job: JobId(job), rank: Rank(rank) }
@@ -41,8 +35,8 @@ fn signal(job: u32, ranks: &[u32], signal: Signal) -> ControlOrder {
 #[test]
 fn an_order_is_for_the_ranks_that_it_names_or_for_whole_jobs() {
     let mut dvm = Cluster::persistent(4);
-    dvm.submit(1, Submission::of(on_nodes(&["n1", "n2"])));
-    dvm.submit(2, Submission::of(on_nodes(&["n3"])));
+    dvm.submit(1, on("a", &["n1", "n2"]));
+    dvm.submit(2, on("a", &["n3"]));
     let by = Some(of(1, 0));
     assert_eq!(give(&mut dvm, 1, by, signal(1, &[1], Signal::STOP)), Ok(()));
     assert_eq!(give(&mut dvm, 1, by, signal(2, &[], Signal::CONT)), Ok(()));
@@ -58,8 +52,8 @@ fn an_order_is_for_the_ranks_that_it_names_or_for_whole_jobs() {
 #[test]
 fn a_job_is_ended_by_request_and_its_submitter_reads_of_whom() {
     let mut dvm = Cluster::persistent(3);
-    dvm.submit(1, Submission::of(on_nodes(&["n1"])));
-    dvm.submit(2, Submission::of(on_nodes(&["n2"])));
+    dvm.submit(1, on("a", &["n1"]));
+    dvm.submit(2, on("a", &["n2"]));
     assert_eq!(give(&mut dvm, 2, Some(of(2, 0)), ControlOrder::End(vec![JobId(1), JobId(7)])), Err(NOT_FOUND));
     assert_eq!(dvm.signals, []);
     assert_eq!(give(&mut dvm, 2, Some(of(2, 0)), ControlOrder::End(vec![JobId(1)])), Ok(()));

@@ -124,7 +124,7 @@ fn a_job_itself_and_a_scheduler_may_go_below_the_smallest_size() {
     assert_eq!(*outcome(&dvm, 3), ResizeOutcome::Done);
 }
 
-/// Who was told hears that the nodes stay, and they are used again (spec E53).
+/// Every process that was told hears that the nodes stay, and these are used again (spec E53).
 #[test]
 fn a_job_refuses_and_its_nodes_stay() {
     let mut dvm = dvm(4);
@@ -210,7 +210,7 @@ fn a_job_that_is_not_elastic_can_neither_refuse_nor_put_off() {
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
 }
 
-/// What has left has left (spec E49, E53).
+/// A refusal brings no node back (spec E49, E53).
 #[test]
 fn a_refusal_keeps_the_nodes_that_have_not_left() {
     let mut dvm = dvm(4);

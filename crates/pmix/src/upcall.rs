@@ -169,11 +169,11 @@ pub enum Upcall {
     Monitor {
         /// The requesting process.
         proc: Proc,
-        /// What is to be watched.
+        /// The thing to be watched.
         monitor: Info,
         /// The code of the event that tells of it.
         code: Status,
-        /// How it is to be watched.
+        /// The manner in which it is to be watched.
         directives: Vec<Info>,
         /// Lets the process continue, without details.
         reply: Completer<Vec<Info>>,

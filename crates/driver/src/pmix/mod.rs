@@ -69,7 +69,7 @@ use hint::Hints;
 use job::Machine;
 pub(crate) use library::Runner;
 use library::{Event, Library};
-use monitors::{Monitors, Order, Wish};
+use monitors::Monitors;
 use pmi1::Pmi1;
 use rendezvous::Place;
 use tools::{Tools, Way};
@@ -495,44 +495,6 @@ impl Shared {
             Ok(None) => tracing::info!(?code, ?source, "an event for the resource manager"),
             Err(cause) => tracing::warn!(?code, ?source, ?cause, "an event is not passed on"),
         }
-    }
-
-    /// Begins a monitor of a process, or ends some.
-    fn monitor(self: &Rc<Self>, proc: &Proc, order: Order) -> Result<(), Status> {
-        let proc = calls::find(proc, &self.names.borrow()).ok_or(Status::NOT_SUPPORTED)?;
-        let wish = match order {
-            Order::Begin(wish) => wish,
-            Order::Cancel(id) => return self.monitors.borrow_mut().cancel(proc, id.as_deref()),
-        };
-        // The range is checked now: an alert has nobody whom its refusal could reach.
-        self.alert(proc, &wish)?;
-        let (number, looks) = {
-            let mut monitors = self.monitors.borrow_mut();
-            (monitors.enter(proc, wish.id.clone())?, monitors.looks.clone())
-        };
-        let shared = Rc::clone(self);
-        let task = spawn_local(async move {
-            wish.stall(&looks).await;
-            shared.monitors.borrow_mut().leave(proc, number);
-            if let Ok((event, range)) = shared.alert(proc, &wish) {
-                // The machine is gone only while this process is ending.
-                let call = PmixCall::Alert { proc, event, range };
-                let _ = shared.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
-            }
-        });
-        self.monitors.borrow_mut().begin(proc, number, task);
-        Ok(())
-    }
-
-    /// The event of a monitor, and its addressees.
-    fn alert(&self, proc: ProcId, wish: &Wish) -> Result<(Box<PmixEvent>, EventRange), Status> {
-        let info = wish.alert(self.name(proc));
-        let event = events::raised(&self.dvm, EventSource::Proc(proc), wish.code, wish.range, &info)?;
-        event.ok_or(Status::NOT_SUPPORTED)
-    }
-
-    fn end_monitors(&self, proc: ProcId) {
-        let _ = self.monitors.borrow_mut().cancel(proc, None);
     }
 
     fn name(&self, proc: ProcId) -> Proc {

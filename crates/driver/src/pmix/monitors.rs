@@ -5,15 +5,20 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ferrite_core::{DaemonInput, Input, PmixCall};
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::pmix_status::FERRITE_NODES_STAY;
 use ferrite_types::{JobId, ProcId};
+use ferrite_wire::{EventRange, EventSource, PmixEvent};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_local};
+
+use super::{Shared, calls, events};
 
 /// Monitors that one process may have.
 const MOST_OF_PROCESS: usize = 16;
@@ -39,7 +44,7 @@ pub(super) enum Order {
 #[derive(Debug, PartialEq)]
 pub(super) struct Wish {
     path: PathBuf,
-    /// What has to change: size, time of access, time of modification.
+    /// The aspects of which one has to change: size, time of access, time of modification.
     aspects: [bool; 3],
     every: Duration,
     drops: u32,
@@ -282,6 +287,46 @@ impl Monitors {
     /// Ends the monitors of a job.
     pub(super) fn forget(&mut self, job: JobId) {
         self.all.retain(|proc, _| proc.job != job);
+    }
+}
+
+impl Shared {
+    /// Begins a monitor of a process, or ends some.
+    pub(super) fn monitor(self: &Rc<Self>, proc: &Proc, order: Order) -> Result<(), Status> {
+        let proc = calls::find(proc, &self.names.borrow()).ok_or(Status::NOT_SUPPORTED)?;
+        let wish = match order {
+            Order::Begin(wish) => wish,
+            Order::Cancel(id) => return self.monitors.borrow_mut().cancel(proc, id.as_deref()),
+        };
+        // The range is checked now: an alert has nobody whom its refusal could reach.
+        self.alert(proc, &wish)?;
+        let (number, looks) = {
+            let mut monitors = self.monitors.borrow_mut();
+            (monitors.enter(proc, wish.id.clone())?, monitors.looks.clone())
+        };
+        let shared = Rc::clone(self);
+        let task = spawn_local(async move {
+            wish.stall(&looks).await;
+            shared.monitors.borrow_mut().leave(proc, number);
+            if let Ok((event, range)) = shared.alert(proc, &wish) {
+                // The machine is gone only while this process is ending.
+                let call = PmixCall::Alert { proc, event, range };
+                let _ = shared.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
+            }
+        });
+        self.monitors.borrow_mut().begin(proc, number, task);
+        Ok(())
+    }
+
+    /// The event of a monitor, and its addressees.
+    fn alert(&self, proc: ProcId, wish: &Wish) -> Result<(Box<PmixEvent>, EventRange), Status> {
+        let info = wish.alert(self.name(proc));
+        let event = events::raised(&self.dvm, EventSource::Proc(proc), wish.code, wish.range, &info)?;
+        event.ok_or(Status::NOT_SUPPORTED)
+    }
+
+    pub(super) fn end_monitors(&self, proc: ProcId) {
+        let _ = self.monitors.borrow_mut().cancel(proc, None);
     }
 }
 

@@ -29,7 +29,7 @@ struct Told {
     since: Time,
     /// The end of its time.
     until: Time,
-    /// The same, with the way of its own request for more time to the head.
+    /// The latest end of its time: its own request for more takes a while to reach the head.
     latest: Time,
     /// The time at which the head heard that it has ended.
     ended: Option<Time>,
