@@ -50,6 +50,8 @@ pub enum HeadTimer {
     Lookup(u64),
     /// The next look at who pulls the output of a job and has not taken what waits.
     Pulls(JobId),
+    /// The limit for the daemons of debuggers that a DVM for one job, which is over, still waits for.
+    Companions,
     /// The common declaration of recently lost daemons as dead.
     Deaths,
 }

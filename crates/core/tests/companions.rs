@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, app, job};
-use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_EVENT_JOB_END};
 use ferrite_types::*;
 use ferrite_wire::EventInfo;
@@ -35,6 +35,27 @@ fn slots_used(dvm: &mut Cluster, id: u64) -> u32 {
     dvm.run();
     let Reply::Nodes(nodes) = dvm.reply(id) else { panic!("no nodes") };
     nodes.iter().map(|node| node.slots_in_use).sum()
+}
+
+/// In a DVM for one job the daemons of a debugger have time to end by themselves, and no more (spec L35).
+#[test]
+fn daemons_may_end_after_the_job_of_a_dvm_for_one_job() {
+    for they_end in [true, false] {
+        let mut dvm = Cluster::with_job(3, &[], job("own", 2));
+        dvm.submit(1, Submission::of(daemons(1, Each::Node(1))));
+        dvm.submit(2, Submission::of(job("other", 1)));
+        dvm.exit_job(1);
+        assert!(places(&dvm, 3).is_empty(), "another job of a tool ends with it");
+        assert!(!places(&dvm, 2).is_empty(), "they have heard of its end");
+        match they_end {
+            true => dvm.exit_job(2),
+            false => dvm.fire(0, Timer::Head(HeadTimer::Companions)),
+        }
+        let told = dvm.notices.iter().filter(|text| text.contains("Job 2, which a tool has started")).count();
+        assert_eq!(told > 0, !they_end);
+        assert_eq!(dvm.exits[&DaemonRank::HEAD], 0);
+        dvm.assert_gone();
+    }
 }
 
 /// The places (spec L66).

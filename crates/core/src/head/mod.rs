@@ -147,6 +147,7 @@ impl Head {
             HeadTimer::Stacks(job) => self.on_stacks_deadline(job, cx),
             HeadTimer::Lookup(number) => self.pmix.on_lookup_timeout(number, cx),
             HeadTimer::Pulls(job) => self.on_pulls_timer(job, cx),
+            HeadTimer::Companions => self.end_jobs_of_tools(|_| true, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
         }
         self.finish(cx);

@@ -15,6 +15,9 @@ use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::JobAllocation;
 use crate::{Effect, HeadTimer, RequestId};
 
+/// The time that the daemons of a debugger have, in a DVM for one job, to end after that job.
+const COMPANIONS_LEAVE: Duration = Duration::from_secs(5);
+
 /// Refuses a submission before it becomes a job.
 pub(super) fn refuse(request: RequestId, status: PmixStatus, cause: String, cx: &mut Cx) {
     cx.effect(Effect::Launched { request, result: Err(status) });
@@ -316,13 +319,18 @@ impl Head {
             self.dvm.enter(JobState::AllJobsComplete, cx);
             self.shut_down(code, cx);
         } else if !self.jobs.iter().any(|job| job.is_own) {
-            self.end_jobs_of_tools(cx);
+            if job.is_own && self.jobs.companions().any(Job::is_healthy) {
+                // They have just heard of the end of their target.
+                cx.set_timer(HeadTimer::Companions, cx.now + COMPANIONS_LEAVE);
+            }
+            self.end_jobs_of_tools(Job::takes_slots, cx);
         }
     }
 
-    /// Ends the jobs that tools have started in a DVM for one job, which is over (spec L35).
-    fn end_jobs_of_tools(&mut self, cx: &mut Cx) {
-        let alive: Vec<JobId> = self.jobs.iter().filter(|job| job.is_healthy()).map(Job::id).collect();
+    /// Ends these jobs, which tools have started in a DVM for one job: that one is over (spec L35).
+    pub(in crate::head) fn end_jobs_of_tools(&mut self, which: fn(&Job) -> bool, cx: &mut Cx) {
+        let to_end = |job: &&Job| job.is_healthy() && which(job);
+        let alive: Vec<JobId> = self.jobs.iter().filter(to_end).map(Job::id).collect();
         for id in alive {
             // Its end may have been that of another in its tree.
             if self.jobs.get(id).is_some_and(Job::is_healthy) {
