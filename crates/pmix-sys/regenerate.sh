@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 include=${PMIX_INCLUDE:-/usr/lib/x86_64-linux-gnu/pmix2/include}
-functions='PMIx_(Get_version|Error_string|Notify_event|Register_event_handler|Value_load|Value_destruct|generate_regex|generate_ppn)'
+functions='PMIx_(Get|Get_version|Error_string|Notify_event|Register_event_handler|Value_load|Value_destruct|generate_regex|generate_ppn)'
 server='PMIx_server_(init|finalize|register_nspace|deregister_nspace|register_client|deregister_client|setup_fork|dmodex_request|IOF_deliver|define_process_set|delete_process_set)'
 {
     echo "// Made by regenerate.sh from the headers of libpmix 4.2; do not edit."

@@ -2,6 +2,9 @@
  *
  *   debugtool direct KEY PROGRAM ARGS...   spawns two processes that stop (KEY: exec or init), puts a daemon on each of
  *                                          their nodes, which lets them go on, and waits for both jobs
+ *   debugtool indirect KEY LAUNCHER ARGS...  the same with the job of a launcher, which it starts and directs. Other
+ *                                          KEYs: node (a directive that a launcher does not take), never (it does not
+ *                                          let the launcher go on), gone (it dies instead)
  *   debugtool attach NSPACE                puts a daemon beside each process of a running job, which release it, and
  *                                          waits for the daemons; twice, with a new attachment
  *   debugtool table NSPACE                 lists the processes of a job
@@ -11,6 +14,7 @@
  */
 #include <pmix_tool.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +23,10 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int registered, ready;
+static int registered, ready, launcher_over;
+static bool has_launcher;
+/* The job that waits for a debugger. */
+static pmix_nspace_t waiting;
 /* Namespaces of jobs that are over, and their exit codes. */
 static pmix_nspace_t ended[8];
 static int codes[8], n_ended;
@@ -39,6 +46,9 @@ static void happened(size_t id, pmix_status_t status, const pmix_proc_t *source,
     (void)id, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     if (status == PMIX_READY_FOR_DEBUG) {
+        for (size_t i = 0; i < ninfo; i++)
+            if (PMIX_CHECK_KEY(&info[i], PMIX_NSPACE))
+                PMIX_LOAD_NSPACE(waiting, info[i].value.data.string);
         ready = 1;
     } else if (status == PMIX_EVENT_JOB_END && n_ended < 8) {
         for (size_t i = 0; i < ninfo; i++) {
@@ -59,8 +69,16 @@ static void lost(size_t id, pmix_status_t status, const pmix_proc_t *source, pmi
                  pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
 {
     (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
-    if (status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH)
-        _exit(97);
+    if (status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH) {
+        if (!has_launcher)
+            _exit(97);
+        pthread_mutex_lock(&lock);
+        launcher_over = 1;
+        // Nothing comes any more from it.
+        ready = 1;
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&lock);
+    }
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -98,16 +116,19 @@ static int wait_for_end(const char *nspace)
     return code;
 }
 
-static void listen_to_events(bool as_daemon)
+static void listen_to_jobs(void)
 {
     pmix_status_t wanted[] = {PMIX_READY_FOR_DEBUG, PMIX_EVENT_JOB_END};
     int before = registered;
     PMIx_Register_event_handler(wanted, 2, NULL, 0, happened, is_registered, NULL);
     wait_for(&registered, before + 1);
-    if (!as_daemon) {
-        PMIx_Register_event_handler(NULL, 0, NULL, 0, lost, is_registered, NULL);
-        wait_for(&registered, before + 2);
-    }
+}
+
+static void listen_to_losses(void)
+{
+    int before = registered;
+    PMIx_Register_event_handler(NULL, 0, NULL, 0, lost, is_registered, NULL);
+    wait_for(&registered, before + 1);
 }
 
 static void connect_to_server(void)
@@ -172,7 +193,7 @@ static size_t table(const char *key, const char *nspace, const char *label, bool
 static int run_daemon(bool waits)
 {
     check("daemon: init", PMIx_tool_init(&me, NULL, 0));
-    listen_to_events(true);
+    listen_to_jobs();
     pmix_proc_t own;
     pmix_value_t *value = NULL;
     PMIX_LOAD_PROCID(&own, me.nspace, PMIX_RANK_WILDCARD);
@@ -221,7 +242,8 @@ static void spawn_daemons(char *program, const char *nspace, const char *number,
 static int direct(char **argv)
 {
     connect_to_server();
-    listen_to_events(false);
+    listen_to_jobs();
+    listen_to_losses();
     bool yes = true;
     pmix_info_t info[4];
     PMIX_INFO_LOAD(&info[0], strcmp(argv[2], "exec") ? PMIX_DEBUG_STOP_IN_INIT : PMIX_DEBUG_STOP_ON_EXEC, &yes,
@@ -249,12 +271,91 @@ static int direct(char **argv)
     return 0;
 }
 
+/* Starts the launcher, and waits until it has called. */
+static void start_launcher(char **argv, const char *directive, pmix_proc_t *launcher)
+{
+    bool yes = true;
+    int seconds = 30;
+    pmix_info_t info[3], directives[3], wait[2];
+    PMIX_INFO_LOAD(&info[0], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_LAUNCHER, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[2], PMIX_IOF_LOCAL_OUTPUT, &yes, PMIX_BOOL);
+    check("init", PMIx_tool_init(&me, info, 3));
+    pmix_value_t *own;
+    check("own address", PMIx_Get(&me, PMIX_MYSERVER_URI, NULL, 0, &own));
+    listen_to_losses();
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    // The library changes what it has been given.
+    pmix_status_t status;
+    app.cmd = strdup(argv[0]);
+    app.maxprocs = 1;
+    for (char **word = argv; *word; word++)
+        PMIX_ARGV_APPEND(status, app.argv, *word);
+    PMIX_SETENV(status, PMIX_LAUNCHER_RNDZ_URI, own->data.string, &app.env);
+    check("environment of the launcher", status);
+    if (!strcmp(directive, PMIX_MAPBY))
+        PMIX_INFO_LOAD(&directives[0], directive, "node", PMIX_STRING);
+    else
+        PMIX_INFO_LOAD(&directives[0], directive, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&directives[1], PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&directives[2], PMIX_FWD_STDERR, &yes, PMIX_BOOL);
+    pmix_data_array_t all = {.type = PMIX_INFO, .size = 3, .array = directives};
+    PMIX_INFO_LOAD(&info[0], PMIX_LAUNCH_DIRECTIVES, &all, PMIX_DATA_ARRAY);
+    pmix_nspace_t nspace;
+    check("start of the launcher", PMIx_Spawn(info, 1, &app, 1, nspace));
+    PMIX_LOAD_PROCID(launcher, nspace, 0);
+    PMIX_INFO_LOAD(&wait[0], PMIX_WAIT_FOR_CONNECTION, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&wait[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    check("call of the launcher", PMIx_tool_set_server(launcher, wait, 2));
+}
+
+static int indirect(char **argv)
+{
+    const char *how = argv[2];
+    pmix_proc_t launcher;
+    has_launcher = true;
+    start_launcher(argv + 3,
+                   !strcmp(how, "exec")   ? PMIX_DEBUG_STOP_ON_EXEC
+                   : !strcmp(how, "node") ? PMIX_MAPBY
+                                          : PMIX_DEBUG_STOP_IN_INIT,
+                   &launcher);
+    // The launcher is its server now, and tells of the job.
+    listen_to_jobs();
+    printf("called\n");
+    fflush(stdout);
+    if (!strcmp(how, "gone"))
+        raise(SIGKILL);
+    if (strcmp(how, "never")) {
+        pmix_info_t range;
+        PMIX_INFO_LOAD(&range, PMIX_EVENT_CUSTOM_RANGE, &launcher, PMIX_PROC);
+        check("release", PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &me, PMIX_RANGE_CUSTOM, &range, 1, NULL, NULL));
+        wait_for(&ready, 1);
+    }
+    if (*waiting) {
+        pmix_nspace_t daemons;
+        printf("ready\n");
+        table(PMIX_QUERY_PROC_TABLE, waiting, "target ", false);
+        fflush(stdout);
+        spawn_daemons(argv[0], waiting, PMIX_DEBUG_DAEMONS_PER_NODE, true, daemons);
+        printf("target over: %d\n", wait_for_end(waiting));
+        printf("daemons over: %d\n", wait_for_end(daemons));
+        fflush(stdout);
+    }
+    wait_for(&launcher_over, 1);
+    printf("launcher over\n");
+    fflush(stdout);
+    PMIx_tool_finalize();
+    return 0;
+}
+
 static int attach(char **argv)
 {
     for (int round = 0; round < 2; round++) {
         pmix_nspace_t daemons;
         connect_to_server();
-        listen_to_events(false);
+        listen_to_jobs();
+        listen_to_losses();
         table(PMIX_QUERY_PROC_TABLE, argv[2], "target ", false);
         fflush(stdout);
         spawn_daemons(argv[0], argv[2], PMIX_DEBUG_DAEMONS_PER_PROC, false, daemons);
@@ -273,6 +374,8 @@ int main(int argc, char **argv)
         return run_daemon(false);
     if (argc > 3 && !strcmp(argv[1], "direct"))
         return direct(argv);
+    if (argc > 3 && !strcmp(argv[1], "indirect"))
+        return indirect(argv);
     if (argc > 2 && !strcmp(argv[1], "attach"))
         return attach(argv);
     if (argc > 2 && !strcmp(argv[1], "table")) {

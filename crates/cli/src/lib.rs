@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod batch;
+mod called;
 pub mod command;
 pub mod daemon_args;
 pub mod frame;

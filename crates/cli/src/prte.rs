@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use ferrite_driver::{HeadRun, Report, Serve, run_head};
+use ferrite_driver::{HeadRun, Keepalive, Report, Serve, run_head};
 use ferrite_wire::dvm_contact::batch_job;
 
 use crate::args::ReportTo;
 use crate::args::prte::{PrteParsed, PrteRun, parse};
+use crate::called::Called;
 use crate::command::{self, REFUSED, as_text, print};
 use crate::frame;
 use crate::machine::{self, Surroundings};
@@ -32,6 +33,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 }
 
 fn start(run: PrteRun, around: &Surroundings) -> i32 {
+    if let Err((what, next)) = Called::refuse(NAME, &around.environment) {
+        return command::refuse(NAME, &what, next);
+    }
     match setup::prepare_dvm(&run, around) {
         Ok(setup) => {
             if !run.quiet {
@@ -70,7 +74,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
             daemonize: run.daemonize,
             report_uri: report(run.report_uri),
             report_pid: report(run.report_pid),
-            keepalive: run.keepalive,
+            keepalive: run.keepalive.map(|descriptor| Keepalive { descriptor, named_by: "--keepalive" }),
             listen: run.listen,
             set_sid: run.set_sid,
             system_server: run.system_server,

@@ -2,12 +2,12 @@
 //! a DVM that is running, as with `prun`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use ferrite_driver::{HeadRun, Serve, run_head};
 use ferrite_wire::control::Submission;
 
-use crate::args::{Environment, Parsed, Run, Tool};
+use crate::args::{Parsed, Run, Tool};
+use crate::called::Called;
 use crate::command::{self, REFUSED, as_text, print};
 use crate::machine::{self, Surroundings};
 use crate::pictures::{self, Pictures};
@@ -15,12 +15,6 @@ use crate::setup::{self, Prepared};
 use crate::{frame, prun};
 
 const NAME: &str = "prterun";
-
-/// Variables by which a PMIx tool that starts a launcher says how the two are to meet.
-const TOOL_URI: &str = "PMIX_LAUNCHER_RNDZ_URI";
-const TOOL_FILE: &str = "PMIX_LAUNCHER_RNDZ_FILE";
-const CALLED_INSTEAD: &str = "Unset it. The tool can attach to prterun by its process id, or by the file that \
-                              PMIX_LAUNCHER_RNDZ_FILE names; --stop-in-init lets the job wait for it.";
 
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
@@ -38,28 +32,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
-/// Returns the file in which the tool that has started this process looks for its address.
-///
-/// # Errors
-/// A way that is not offered, with what to do instead.
-fn rendezvous(environment: &Environment) -> Result<Option<PathBuf>, (String, &'static str)> {
-    let given = |name| environment.get(name).filter(|value| !value.is_empty());
-    if given(TOOL_URI).is_some() {
-        let what =
-            format!("{TOOL_URI} is set: {NAME} is to call a tool and to wait for its release, which is not offered");
-        return Err((what, CALLED_INSTEAD));
-    }
-    match given(TOOL_FILE).map(PathBuf::from) {
-        Some(path) if !path.is_absolute() => {
-            Err((format!("{TOOL_FILE}={} is no absolute path", path.display()), "Give the whole path of the file."))
-        }
-        file => Ok(file),
-    }
-}
-
 fn start(run: Run, around: &Surroundings) -> i32 {
-    let rendezvous = match rendezvous(&around.environment) {
-        Ok(file) => file,
+    let called = match Called::of(&around.environment) {
+        Ok(called) => called,
         Err((what, next)) => return command::refuse(NAME, &what, next),
     };
     let report = run.report_pid.clone();
@@ -80,14 +55,15 @@ fn start(run: Run, around: &Surroundings) -> i32 {
     if !command::report_pid(NAME, report.as_ref()) {
         return REFUSED;
     }
-    hand_over(prepared, pictures, rendezvous)
+    hand_over(prepared, pictures, called)
 }
 
 /// Hands the process over to the driver; returns the exit code.
-fn hand_over(prepared: Prepared, pictures: Pictures, rendezvous: Option<PathBuf>) -> i32 {
+fn hand_over(prepared: Prepared, pictures: Pictures, called: Called) -> i32 {
     // A job that waits for a debugger has to be reached by `pdvm release`; any by PMIx tools.
     let tools_only = prepared.spec.stop.is_none();
-    let serve = Serve { tools_only, rendezvous, ..Serve::default() };
+    let Called { file: rendezvous, caller, keepalive } = called;
+    let serve = Serve { tools_only, rendezvous, caller, keepalive, ..Serve::default() };
     run_head(HeadRun {
         tool: NAME.to_owned(),
         params: prepared.params,

@@ -10,6 +10,7 @@ use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
 
 use crate::args::{Connect, Parsed, Run, Tool};
+use crate::called::Called;
 use crate::command::{self, REFUSED, as_text, print};
 use crate::interrupts::{PATIENCE, heard};
 use crate::machine::{self, Surroundings};
@@ -37,6 +38,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 /// Runs a job, or a list of them, in a DVM that is running.
 pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 {
+    if let Err((what, next)) = Called::refuse(name, &around.environment) {
+        return command::refuse(name, &what, next);
+    }
     let asked = run.clone();
     let setup = match setup::prepare_client(run, &[], around) {
         Ok(setup) => setup,

@@ -16,7 +16,7 @@ use ferrite_core::{
 };
 use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, JobId, PictureFormat, Rank, Signal, Timestamp};
-use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
+use ferrite_wire::control::{CONTROL_VERSION, Reply, Request, Submission};
 use ferrite_wire::{DvmContact, FrameKind, Served, Ticket};
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -271,6 +271,7 @@ impl Engine {
             keep_fqdn: params::is_on(&setup.params, "prte_keep_fqdn_hostnames"),
             runner: pmix::Runner::of(&setup.params),
             size_events: params::value(&setup.params, "prte_dvm_events"),
+            caller: setup.serve().and_then(|serve| serve.caller.as_ref()),
         };
         let mut pmix = PmixBridge::new(inbox.clone(), host, requests, processes.holders());
         let node = make(LocalNode {
@@ -331,17 +332,39 @@ impl Engine {
     }
 
     fn queue_first_inputs(&self, role: &mut Role) {
-        if let Role::Head { submit, .. } = role {
-            // This comes before the start, so that a head whose only job is to be mapped starts no daemon.
-            if let Some(submission) = submit.take() {
-                let request = Request::Submit(submission);
-                let _ = self.inbox.send(Input::Head(HeadInput::Request { id: RequestId::OWN, request }));
-            }
+        if let Role::Head { submit, serve, .. } = role {
+            let is_called = serve.as_ref().is_some_and(|serving| serving.serve.caller.is_some());
             if self.verbose >= VERBOSE_STEPS {
                 notice::print_table();
             }
+            if let Some(submission) = submit.take() {
+                return self.submit(submission, is_called);
+            }
         }
         let _ = self.inbox.send(Input::Start);
+    }
+
+    /// Submits the job of this process itself, and starts. A launcher that a tool directs asks the tool first.
+    fn submit(&self, submission: Box<Submission>, is_called: bool) {
+        // This comes before the start, so that a head whose only job is to be mapped starts no daemon.
+        let begin = |inbox: &Inbox, submission| {
+            let request = Request::Submit(submission);
+            let _ = inbox.send(Input::Head(HeadInput::Request { id: RequestId::OWN, request }));
+            let _ = inbox.send(Input::Start);
+        };
+        if !is_called {
+            return begin(&self.inbox, submission);
+        }
+        let (inbox, called) = (self.inbox.clone(), self.pmix.call(submission));
+        tokio::task::spawn_local(async move {
+            match called.await {
+                Ok(submission) => begin(&inbox, submission),
+                Err(cause) => {
+                    notice::print(&cause);
+                    let _ = inbox.send(Input::Terminate { cause });
+                }
+            }
+        });
     }
 
     async fn run(mut self) -> u8 {
@@ -463,7 +486,11 @@ impl Engine {
             Effect::Trace(step) => self.trace(&step),
             Effect::Ready => self.say_ready(),
             // The waiting submitter is this process itself: the code comes again with the exit.
-            Effect::Accepted { request: RequestId::OWN, .. } | Effect::Reply { request: RequestId::OWN, .. } => {}
+            Effect::Accepted { request: RequestId::OWN, job } => self.pmix.know_own_job(job),
+            Effect::Reply { request: RequestId::OWN, reply: Reply::Done(done) } => {
+                self.pmix.own_job_is_over(done.exit_code);
+            }
+            Effect::Reply { request: RequestId::OWN, .. } => {}
             Effect::Picture { to: RequestId::OWN, format, text } => self.keep_picture(format, &text),
             Effect::ReadStdin { .. }
             | Effect::Notice { .. }
@@ -494,7 +521,12 @@ impl Engine {
                     self.pmix.warned(request, &warning);
                 }
             }
-            Effect::ReadyForDebug { request: RequestId::OWN, text, .. } => notice::print(&text),
+            Effect::ReadyForDebug { request: RequestId::OWN, job, text } => {
+                // The tool that has started this launcher has the job go on; nobody else can.
+                if !self.pmix.ready_for_debug(job) {
+                    notice::print(&text);
+                }
+            }
             Effect::ReadyForDebug { request, text, .. } => {
                 if let Some(control) = &self.control {
                     control.ready_for_debug(request, text);
@@ -640,6 +672,7 @@ impl Engine {
             let _ = tokio::time::timeout(FLUSH_LIMIT, gone).await;
         }
         self.links.flush(FLUSH_LIMIT, &self.keeper).await;
+        self.pmix.settle(FLUSH_LIMIT).await;
         self.pmix.shutdown();
         // Clients take the end of their connection for the end of the DVM: all its files have to be gone by then.
         self.published = Published::default();

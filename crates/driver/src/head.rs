@@ -62,6 +62,8 @@ pub struct Serve {
     pub tools_only: bool,
     /// The file that a PMIx tool which has started this process reads its address from.
     pub rendezvous: Option<PathBuf>,
+    /// The PMIx tool that has started this launcher, and directs its job.
+    pub caller: Option<Caller>,
     /// True to write `DVM ready` to standard output when the DVM is ready.
     pub ready_message: bool,
     /// True to detach from the caller, which continues when the DVM is ready.
@@ -70,8 +72,8 @@ pub struct Serve {
     pub report_uri: Option<Report>,
     /// The place for the process id.
     pub report_pid: Option<Report>,
-    /// A pipe's reading end; the DVM ends when all its writers are gone.
-    pub keepalive: Option<i32>,
+    /// An end of a pipe; the DVM ends when nobody has the other end any more.
+    pub keepalive: Option<Keepalive>,
     /// True to run in a session of its own.
     pub set_sid: bool,
     /// True for the system's DVM.
@@ -82,6 +84,24 @@ pub struct Serve {
     pub batch: Option<String>,
     /// The interpreter of JSON lines; `None` = all clients speak in frames.
     pub service: Option<Rc<dyn Service>>,
+}
+
+/// A PMIx tool that has started a launcher in order to direct it (spec L147).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The tool's address: name and endpoint.
+    pub address: String,
+    /// The name under which the tool knows the launcher: namespace and rank; `None` = the launcher names itself.
+    pub own_name: Option<(String, u32)>,
+}
+
+/// A descriptor by which another process keeps a DVM alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keepalive {
+    /// Its number.
+    pub descriptor: i32,
+    /// The option or variable that has named it, for messages.
+    pub named_by: &'static str,
 }
 
 /// A TCP port of this host.

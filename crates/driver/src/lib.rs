@@ -47,7 +47,7 @@ pub use control::service::{Interpreter, Said, Service};
 pub use daemon::{DaemonRun, run_daemon};
 pub use ferrite_pmix::LIBPMIX_ENV;
 pub use files::write_report;
-pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
+pub use head::{Caller, HeadRun, KeepPicture, Keepalive, Listen, Report, Serve, run_head};
 pub use link::interfaces::addresses as interface_addresses;
 pub use local_time::zone_s;
 pub use notice::width as message_width;

@@ -4,13 +4,18 @@
 //! then the whole process group. Repetitions within a moment count as one signal.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use ferrite_core::{HeadInput, Input};
 use ferrite_types::Signal;
 use thiserror::Error;
+use tokio::io::Interest;
+use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::head::Keepalive;
 use crate::{Inbox, guard};
 
 /// Signals that can be passed on to a job.
@@ -104,36 +109,49 @@ fn watch_end(inbox: &Inbox) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the head when all writers of this descriptor's pipe are gone (`--keepalive`). Call this within a `LocalSet`.
+/// Ends the head when nobody has the other end of this descriptor's pipe any more: `--keepalive` has the reading end,
+/// and libpmix gives the launchers that it starts a writing end (spec L147). Call this within a `LocalSet`.
 ///
 /// # Errors
-/// When the descriptor is not the reading end of a pipe.
-pub(crate) fn watch_lifeline(inbox: &Inbox, fd: i32) -> io::Result<()> {
+/// When the descriptor is no end of a pipe.
+pub(crate) fn watch_lifeline(inbox: &Inbox, keepalive: Keepalive) -> io::Result<()> {
+    let Keepalive { descriptor: fd, named_by } = keepalive;
     let explain = |error: io::Error| {
         io::Error::new(
             error.kind(),
             format!(
-                "--keepalive {fd} is no pipe: {error}.\nGive the number of an open descriptor that is the reading end of a pipe."
+                "{named_by} {fd} is no pipe: {error}.\nGive the number of an open descriptor that is an end of a pipe."
             ),
         )
     };
     // This opens the pipe anew: the mode of the inherited open file must not change.
-    let pipe = tokio::net::unix::pipe::OpenOptions::new().open_receiver(format!("/proc/self/fd/{fd}"));
-    let pipe = pipe.map_err(explain)?;
+    let (options, path) = (pipe::OpenOptions::new(), format!("/proc/self/fd/{fd}"));
+    // The owner's rights of this link are the mode of the open file.
+    let is_read = std::fs::symlink_metadata(&path).map_err(explain)?.permissions().mode() & 0o400 != 0;
+    let gone: Pin<Box<dyn Future<Output = ()>>> = if !is_read {
+        let writer = options.open_sender(path).map_err(explain)?;
+        Box::pin(async move { drop(writer.ready(Interest::ERROR).await) })
+    } else {
+        Box::pin(until_closed(options.open_receiver(path).map_err(explain)?))
+    };
     let inbox = inbox.clone();
     tokio::task::spawn_local(async move {
-        let mut ignored = [0; 256];
-        loop {
-            let _ = pipe.readable().await;
-            match pipe.try_read(&mut ignored) {
-                Ok(0) => break,
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => break,
-                _ => {}
-            }
-        }
-        let _ = inbox.send(Input::Terminate { cause: "whoever kept it alive (--keepalive) is gone".to_owned() });
+        gone.await;
+        let _ = inbox.send(Input::Terminate { cause: format!("whoever kept it alive ({named_by}) is gone") });
     });
     Ok(())
+}
+
+async fn until_closed(reader: pipe::Receiver) {
+    let mut ignored = [0; 256];
+    loop {
+        let _ = reader.readable().await;
+        match reader.try_read(&mut ignored) {
+            Ok(0) => return,
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+            _ => {}
+        }
+    }
 }
 
 fn watch(awaited: Signal, inbox: &Inbox, make: impl Fn(Signal) -> Input + 'static) -> io::Result<()> {

@@ -2029,6 +2029,13 @@ pub struct Functions {
     ) -> pmix_status_t,
     pub PMIx_Error_string: unsafe extern "C" fn(status: pmix_status_t) -> *const ::std::os::raw::c_char,
     pub PMIx_Get_version: unsafe extern "C" fn() -> *const ::std::os::raw::c_char,
+    pub PMIx_Get: unsafe extern "C" fn(
+        proc_: *const pmix_proc_t,
+        key: *const ::std::os::raw::c_char,
+        info: *const pmix_info_t,
+        ninfo: usize,
+        val: *mut *mut pmix_value_t,
+    ) -> pmix_status_t,
     pub PMIx_server_init:
         unsafe extern "C" fn(module: *mut pmix_server_module_t, info: *mut pmix_info_t, ninfo: usize) -> pmix_status_t,
     pub PMIx_server_finalize: unsafe extern "C" fn() -> pmix_status_t,
@@ -2106,6 +2113,7 @@ impl Functions {
         let PMIx_Notify_event = __library.get(b"PMIx_Notify_event\0").map(|sym| *sym)?;
         let PMIx_Error_string = __library.get(b"PMIx_Error_string\0").map(|sym| *sym)?;
         let PMIx_Get_version = __library.get(b"PMIx_Get_version\0").map(|sym| *sym)?;
+        let PMIx_Get = __library.get(b"PMIx_Get\0").map(|sym| *sym)?;
         let PMIx_server_init = __library.get(b"PMIx_server_init\0").map(|sym| *sym)?;
         let PMIx_server_finalize = __library.get(b"PMIx_server_finalize\0").map(|sym| *sym)?;
         let PMIx_generate_regex = __library.get(b"PMIx_generate_regex\0").map(|sym| *sym)?;
@@ -2127,6 +2135,7 @@ impl Functions {
             PMIx_Notify_event,
             PMIx_Error_string,
             PMIx_Get_version,
+            PMIx_Get,
             PMIx_server_init,
             PMIx_server_finalize,
             PMIx_generate_regex,
@@ -2182,6 +2191,16 @@ impl Functions {
     }
     pub unsafe fn PMIx_Get_version(&self) -> *const ::std::os::raw::c_char {
         (self.PMIx_Get_version)()
+    }
+    pub unsafe fn PMIx_Get(
+        &self,
+        proc_: *const pmix_proc_t,
+        key: *const ::std::os::raw::c_char,
+        info: *const pmix_info_t,
+        ninfo: usize,
+        val: *mut *mut pmix_value_t,
+    ) -> pmix_status_t {
+        (self.PMIx_Get)(proc_, key, info, ninfo, val)
     }
     pub unsafe fn PMIx_server_init(
         &self,

@@ -45,11 +45,13 @@ fn one() -> [u128; 10] {
     let config = ServerConfig {
         tmpdir: dir.path().into(),
         system_tmpdir: dir.path().into(),
+        dvm: "measure".into(),
         nspace: "measure@0".into(),
         rank: 0,
         hostname: "n0".into(),
         tool_support: false,
         share_topology: false,
+        caller: None,
     };
     let begin = Instant::now();
     let server = Server::start(&config, |_| ()).expect("libpmix is installed");

@@ -43,7 +43,7 @@ pub use ferrite_pmix_sys::{LIBPMIX_ENV, OpenError, Version};
 pub use gate::{Claim, FirstMessage, Greeting};
 pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc, Stop};
 pub use replies::Replies;
-pub use server::{Audience, Error, Notice, OutputChannel, Server, ServerConfig};
+pub use server::{Audience, CalledBy, Error, Notice, OutputChannel, Server, ServerConfig};
 pub use socket::wake_at;
 pub use status::Status;
 pub use upcall::{App, LogChannel, LogEntry, Published, Question, Upcall};

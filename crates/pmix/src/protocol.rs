@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::replies::{SendAnswer, answering};
-use crate::{JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
+use crate::{CalledBy, JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
 
 /// Names the build; the process refuses a daemon that was built with another protocol.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/7");
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
 
 /// Exit code of a process that a daemon of another build has started.
 pub const OTHER_BUILD: i32 = 3;
@@ -56,6 +56,8 @@ pub enum Order {
 /// Reports of the process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Report {
+    /// The tool that has started this launcher lets it go on. It comes before [`Report::Started`].
+    Called(CalledBy),
     /// The library's server runs.
     Started,
     /// The library's server does not run, and will not: the reason in words.

@@ -2,7 +2,7 @@
 //! direct modex requests that the library has not answered yet.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_void};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -33,9 +33,11 @@ pub struct ServerConfig {
     /// Directory in which system-wide tools look; must exist.
     #[serde(with = "crate::protocol::path")]
     pub system_tmpdir: PathBuf,
-    /// The namespace of the DVM's daemons.
+    /// The name of the DVM, with which the namespaces of its jobs begin.
+    pub dvm: String,
+    /// The namespace of this server: that of the DVM's daemons, or the one that the caller has given it.
     pub nspace: String,
-    /// The daemon's rank in it.
+    /// The server's rank in it.
     pub rank: u32,
     /// This machine's name in job maps.
     pub hostname: String,
@@ -43,6 +45,19 @@ pub struct ServerConfig {
     pub tool_support: bool,
     /// True to give the machine's topology to clients in shared memory, so that each need not discover it.
     pub share_topology: bool,
+    /// The address of a tool that has started this launcher; it has to be the value of `PMIX_LAUNCHER_RNDZ_URI` too.
+    /// The start calls the tool, and returns when it lets the launcher go on (`PMIX_DEBUGGER_RELEASE`);
+    /// [`Server::called_by`] has its directives (spec L147).
+    pub caller: Option<String>,
+}
+
+/// A tool that has started a launcher and lets it go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CalledBy {
+    /// The tool's name.
+    pub tool: Proc,
+    /// What the tool asks of the launcher's job (`PMIX_LAUNCH_DIRECTIVES`).
+    pub directives: Vec<Info>,
 }
 
 /// The reason why a call failed.
@@ -82,6 +97,7 @@ pub(crate) struct Inner {
     receiver: Box<dyn Fn(Upcall) + Send + Sync>,
     progress: Arc<Progress>,
     me: Proc,
+    dvm: String,
     version: Version,
     started: Instant,
     floodgate: Mutex<Floodgate>,
@@ -132,7 +148,7 @@ impl Inner {
 
     /// The name of the DVM, with which the namespaces of its jobs begin.
     pub(crate) fn dvm(&self) -> &str {
-        self.me.nspace.rsplit_once('@').map_or(&self.me.nspace, |(dvm, _)| dvm)
+        &self.dvm
     }
 
     /// Notes a group operation by its callback data; false for one that waits for its answer already. libpmix 5.0.7
@@ -202,6 +218,7 @@ impl Server {
             receiver: Box::new(receiver),
             progress: Arc::new(Progress::new(functions)),
             me,
+            dvm: config.dvm.clone(),
             version: opened.version(),
             started: Instant::now(),
             floodgate: Mutex::new(Floodgate::new()),
@@ -224,6 +241,37 @@ impl Server {
     /// Returns the release of the library.
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// Returns the tool that [`ServerConfig::caller`] names, and its directives. `None` without one, and for a library
+    /// that does not know it.
+    pub fn called_by(&self) -> Option<CalledBy> {
+        let Value::Proc(tool) = self.own_value(self.inner.me.rank, sys::PMIX_PARENT_ID)? else { return None };
+        let directives = match self.own_value(Proc::WILDCARD, sys::PMIX_LAUNCH_DIRECTIVES) {
+            Some(Value::Infos(directives)) => directives,
+            _ => Vec::new(),
+        };
+        Some(CalledBy { tool, directives })
+    }
+
+    /// Returns a value that the library has for a rank of the server's own namespace.
+    fn own_value(&self, rank: u32, key: &CStr) -> Option<Value> {
+        let of = Proc::new(&self.inner.me.nspace, rank).to_raw()?;
+        let mut here = InfoArray::new(&[Info::new(sys::PMIX_OPTIONAL, true)]);
+        let mut value: *mut sys::pmix_value_t = std::ptr::null_mut();
+        // SAFETY: the library reads name, key and info during the call, and returns a value of its own.
+        let status =
+            unsafe { self.inner.functions.PMIx_Get(&of, key.as_ptr(), here.as_mut_ptr(), here.len(), &mut value) };
+        if Status(status).into_result().is_err() || value.is_null() {
+            return None;
+        }
+        // SAFETY: the value was allocated with malloc and is now ours.
+        unsafe {
+            let found = Value::from_raw(value);
+            self.inner.functions.PMIx_Value_destruct(value);
+            libc::free(value.cast());
+            Some(found)
+        }
     }
 
     /// Returns the library's port on 127.0.0.1, unless its listener was replaced.

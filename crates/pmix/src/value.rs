@@ -167,6 +167,13 @@ pub enum Value {
 }
 
 impl Value {
+    /// # Safety
+    /// As [`decode`].
+    pub(crate) unsafe fn from_raw(raw: *const sys::pmix_value_t) -> Value {
+        // SAFETY: the caller's promise.
+        unsafe { decode(&*raw, 0) }
+    }
+
     /// Any integer type as a number, where it fits.
     pub fn as_i64(&self) -> Option<i64> {
         Some(match *self {

@@ -16,11 +16,13 @@ fn one_server_lives_and_ends_without_leaving_anyone_waiting() {
     let config = ServerConfig {
         tmpdir: dir.path().into(),
         system_tmpdir: dir.path().into(),
+        dvm: "life".into(),
         nspace: "life@0".into(),
         rank: 0,
         hostname: "n0".into(),
         tool_support: true,
         share_topology: false,
+        caller: None,
     };
     let long = ServerConfig { nspace: "x".repeat(300), ..config.clone() };
     assert!(matches!(Server::start(&long, |_| ()), Err(Error::BadName { .. })));

@@ -3,7 +3,7 @@
 //! libpmix makes a TCP socket on 127.0.0.1 and listens there, where every user of the machine could connect past the
 //! daemon. So its call of `listen` comes here: its socket is replaced by ours to the daemon, and no port is ever open.
 //! When ours is readable, its call of `accept` comes here too, and gets a connection that the daemon has passed. The
-//! linker finds both functions before those of the C library, because this program exports them (`build.rs`).
+//! linker finds these functions before those of the C library, because this program exports them (`build.rs`).
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use crate::pace;
+use crate::{caller, pace};
 
 /// The socket over which connections come.
 static ENTRANCE: OnceLock<OwnedFd> = OnceLock::new();
@@ -72,6 +72,25 @@ pub(crate) unsafe extern "C" fn accept(
         unsafe { libc::getpeername(connection, address, len) };
     }
     connection
+}
+
+/// Replaces the C library's function for libpmix, to notice when it calls a tool.
+///
+/// # Safety
+/// As the function that it replaces: there are `len` bytes at `address`.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn connect(socket: c_int, address: *const libc::sockaddr, len: libc::socklen_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let (done, family) = unsafe {
+        let family = (!address.is_null()).then(|| libc::c_int::from((*address).sa_family));
+        (libc::syscall(libc::SYS_connect, socket, address, len), family)
+    };
+    match done {
+        0 if matches!(family, Some(libc::AF_INET | libc::AF_INET6)) => caller::watch(socket),
+        _ => {}
+    }
+    // The system call's result is 0 or -1, and the error number is set.
+    if done == 0 { 0 } else { -1 }
 }
 
 /// Notes a connection, and forgets those that the library has closed.

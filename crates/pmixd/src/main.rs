@@ -6,6 +6,7 @@
 //! Its standard input is the socket to the daemon (`ferrite_pmix::protocol`); over its standard output the daemon
 //! passes connections (`entrance`).
 
+mod caller;
 mod entrance;
 mod pace;
 mod serve;

@@ -8,9 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{entrance, pace};
+use crate::{caller, entrance, pace};
 use ferrite_pmix::protocol::{Frames, Order, Report, frame_report};
-use ferrite_pmix::{JobInfo, Replies, Server, ServerConfig};
+use ferrite_pmix::{Error, JobInfo, Replies, Server, ServerConfig, Status};
 
 /// Serves until the daemon is gone; returns the exit code.
 pub(crate) fn run(daemon: UnixStream) -> i32 {
@@ -24,6 +24,12 @@ pub(crate) fn run(daemon: UnixStream) -> i32 {
     };
     match start(&config, &out) {
         Ok(server) => {
+            if config.caller.is_some() {
+                match server.called_by() {
+                    Some(tool) => out.say(&Report::Called(tool)),
+                    None => out.say(&Report::Failed("libpmix does not tell which tool it has called".to_owned())),
+                }
+            }
             out.say(&Report::Started);
             while let Some(order) = orders.next() {
                 carry_out(order, &server, &out);
@@ -93,7 +99,20 @@ impl Out {
 
 fn start(config: &ServerConfig, out: &Arc<Out>) -> Result<Server, String> {
     let upcalls = Arc::clone(out);
-    Server::start(config, move |upcall| upcalls.say(&Report::Upcall(upcall))).map_err(|error| error.to_string())
+    if config.caller.is_some() {
+        let out = Arc::clone(out);
+        caller::expect(move || {
+            out.say(&Report::Failed("the tool is gone, and has not let the launcher go on".to_owned()));
+        });
+    }
+    let started = Server::start(config, move |upcall| {
+        caller::hear(&upcall);
+        upcalls.say(&Report::Upcall(upcall));
+    });
+    started.map_err(|error| match (&config.caller, error) {
+        (Some(address), Error::Call { status: Status::UNREACHABLE, .. }) => format!("no tool answers at {address}"),
+        (_, error) => error.to_string(),
+    })
 }
 
 fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {

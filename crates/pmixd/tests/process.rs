@@ -76,11 +76,13 @@ fn config(dir: &TempDir) -> ServerConfig {
     ServerConfig {
         tmpdir: dir.path().into(),
         system_tmpdir: dir.path().into(),
+        dvm: "test".into(),
         nspace: "test@0".into(),
         rank: 0,
         hostname: "n0".into(),
         tool_support: false,
         share_topology: false,
+        caller: None,
     }
 }
 

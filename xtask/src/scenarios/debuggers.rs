@@ -1,23 +1,56 @@
 //! Debuggers that are PMIx tools, and their daemons beside the processes of a job (docs/debugging.md).
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use rustix::process::Signal;
 
 use super::context::{Context, Expect, finish};
 use super::dvm::{start_dvm, stop_dvm};
 use super::{Scenario, scenarios};
 use crate::programs::pmix_program;
 use crate::runner::{Outcome, Running};
+use crate::workspace::product;
 
 /// Time limit of these tools.
 const LIMIT: Duration = Duration::from_secs(60);
 const SOON: Duration = Duration::from_secs(20);
 
+/// Output of a debugger whose job is on two nodes.
+const OF_TWO: &[&str] = &[
+    "child 0 went on",
+    "child 1 went on",
+    "daemon 0 on n0: 1 of 2 here, one target",
+    "daemon 0: target ended with 0",
+    "daemon 1 on n1: 1 of 2 here, one target",
+    "daemon 1: target ended with 0",
+    "daemons over: 0",
+    "ready",
+    "target 0 on n0 runs 1",
+    "target 1 on n1 runs 1",
+    "target over: 0",
+];
+/// The same on one node.
+const OF_ONE: &[&str] = &[
+    "child 0 went on",
+    "child 1 went on",
+    "daemon 0 on n0: 2 of 2 here, one target",
+    "daemon 0: target ended with 0",
+    "daemons over: 0",
+    "ready",
+    "target 0 on n0 runs 1",
+    "target 1 on n0 runs 1",
+    "target over: 0",
+];
+
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         a_debugger_starts_a_job_and_puts_daemons_beside_it,
         debuggers_attach_to_a_job_of_prte_again_and_at_the_same_time,
+        a_debugger_starts_prterun_and_directs_its_job,
+        a_prterun_that_nobody_lets_go_on_says_so_and_ends_with_its_tool,
     ]
 }
 
@@ -45,36 +78,78 @@ fn a_debugger_starts_a_job_and_puts_daemons_beside_it(c: &Context) -> Result<()>
         for place in ["init", "exec"] {
             let outcome = tool(c, node, &["direct", place, &program, "child"], &[])?.code(0)?;
             ensure!(outcome.stdout.starts_with("ready\n"), "{hosts} {place}: {}", outcome.stdout);
-            let of_two = [
-                "child 0 went on",
-                "child 1 went on",
-                "daemon 0 on n0: 1 of 2 here, one target",
-                "daemon 0: target ended with 0",
-                "daemon 1 on n1: 1 of 2 here, one target",
-                "daemon 1: target ended with 0",
-                "daemons over: 0",
-                "ready",
-                "target 0 on n0 runs 1",
-                "target 1 on n1 runs 1",
-                "target over: 0",
-            ];
-            let of_one = [
-                "child 0 went on",
-                "child 1 went on",
-                "daemon 0 on n0: 2 of 2 here, one target",
-                "daemon 0: target ended with 0",
-                "daemons over: 0",
-                "ready",
-                "target 0 on n0 runs 1",
-                "target 1 on n0 runs 1",
-                "target over: 0",
-            ];
-            let wanted: &[&str] = if hosts == "n0:2" { &of_one } else { &of_two };
+            let wanted = if hosts == "n0:2" { OF_ONE } else { OF_TWO };
             ensure!(sorted(&outcome) == wanted, "{hosts} {place} from n{node}: {:#?}", sorted(&outcome));
         }
         stop_dvm(c)?;
     }
     Ok(())
+}
+
+/// For a launcher that a tool starts.
+const AS_ROOT: [(&str, &str); 2] = [("PRTE_ALLOW_RUN_AS_ROOT", "1"), ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
+
+/// Starts `prterun` by the tool, which directs it.
+fn indirectly(c: &Context, how: &str, hosts: &str, program: &[&str]) -> Result<Running> {
+    let prterun = product("prterun");
+    let prterun = prterun.to_string_lossy();
+    let words = [&["indirect", how, &prterun, "--host", hosts, "--map-by", "node", "-n", "2"][..], program].concat();
+    start(c, 0, &words, &AS_ROOT)
+}
+
+/// The indirect flow, on one node and on two (spec L147, L35).
+fn a_debugger_starts_prterun_and_directs_its_job(c: &Context) -> Result<()> {
+    let program = pmix_program("debugger")?;
+    let program = program.to_string_lossy();
+    for hosts in ["n0:2", "n0:1,n1:1"] {
+        for place in ["init", "exec"] {
+            let outcome = finish(indirectly(c, place, hosts, &[&program, "child"])?)?.code(0)?;
+            ensure!(outcome.stdout.starts_with("called\nready\n"), "{hosts} {place}: {}", outcome.stdout);
+            let own = ["called", "launcher over"];
+            let of_job = if hosts == "n0:2" { OF_ONE } else { OF_TWO };
+            let mut wanted: Vec<&str> = own.into_iter().chain(of_job.iter().copied()).collect();
+            wanted.sort_unstable();
+            ensure!(sorted(&outcome) == wanted, "{hosts} {place}: {:#?}", sorted(&outcome));
+        }
+    }
+    // Placement is the command line's.
+    let outcome = finish(indirectly(c, "node", "n0:2", &["true"])?)?.code(0)?;
+    ensure!(outcome.stdout == "called\nlauncher over\n", "it says {}", outcome.stdout);
+    outcome.complains_about(&["was not launched", "pmix.mapby", "command line"])?;
+    // The job ends with the tool.
+    let dies = indirectly(c, "exec", "n0:1,n1:1", &["tail", "-f", "/dev/null"])?;
+    c.wait_for(2, "tail")?;
+    c.signal(0, "debugtool", Signal::KILL)?;
+    finish(dies)?.failure()?;
+    c.wait_for(0, "tail")?;
+    c.wait_for(0, "prterun")
+}
+
+/// No tool, one that is silent, one that dies (spec L147).
+fn a_prterun_that_nobody_lets_go_on_says_so_and_ends_with_its_tool(c: &Context) -> Result<()> {
+    for (address, why) in [("tool.0;tcp4://127.0.0.1:1", "no tool answers"), ("here", "no tool answers")] {
+        let called = c.prterun("--host n0 -n 1 true")?.env("PMIX_LAUNCHER_RNDZ_URI", address).run()?;
+        called.code(1)?.complains_about(&["was not launched", address, why, "PMIX_LAUNCHER_RNDZ_URI"])?;
+    }
+    for command in ["prun -n 1 true", "prte --daemonize"] {
+        let (name, words) = command.split_once(' ').unwrap_or((command, ""));
+        let refused = c.tool(name, words)?.env("PMIX_LAUNCHER_RNDZ_URI", "tool.0;tcp4://127.0.0.1:1").run()?;
+        refused.code(1)?.complains_about(&["PMIX_LAUNCHER_RNDZ_URI", "prterun"])?;
+    }
+    let bad = c.prterun("--host n0 -n 1 true")?.env("PMIX_KEEPALIVE_PIPE", "0").run()?;
+    bad.code(1)?.complains_about(&["PMIX_KEEPALIVE_PIPE", "is no pipe"])?;
+    finish(indirectly(c, "gone", "n0:2", &["true"])?)?.failure()?;
+    c.wait_for(0, "prterun")?;
+    let (log, tool, prterun) = (c.bed().shared().join("log"), pmix_program("debugtool")?, product("prterun"));
+    let script = "exec \"$0\" indirect never \"$1\" --host n0:2 -n 2 true > \"$2\" 2>&1";
+    let mut command = c.bed().command(0, Path::new("sh"))?;
+    let silent = Running::start(command.args(["-c", script]).args([&tool, &prterun, &log]).envs(AS_ROOT))?;
+    c.until("prterun says what it waits for", SOON, || {
+        Ok(fs::read_to_string(&log).is_ok_and(|text| text.contains("waits for the tool")))
+    })?;
+    c.signal(0, "debugtool", Signal::KILL)?;
+    finish(silent)?.failure()?;
+    c.wait_for(0, "prterun")
 }
 
 /// Output of an attached tool: two processes on two nodes, in two rounds.

@@ -18,7 +18,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_pmix::protocol::{AnswerSender, Order, frame_order};
-use ferrite_pmix::{Audience, Info, JobInfo, Notice, OutputChannel, Proc, ServerConfig, Status, Upcall, Value};
+use ferrite_pmix::{
+    Audience, CalledBy, Info, JobInfo, Notice, OutputChannel, Proc, ServerConfig, Status, Upcall, Value,
+};
 use ferrite_pmix_sys as sys;
 use ferrite_wire::Stream;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -40,6 +42,8 @@ use watch::Watch;
 
 /// Time that the library needs at most to take the description of one process of a job.
 const PATIENCE_A_PROCESS: Duration = Duration::from_millis(2);
+/// Time that is as good as none.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Number of orders that are written together.
 const BATCH: usize = 64;
 
@@ -49,6 +53,8 @@ pub(super) enum Event {
     Upcall(Upcall),
     /// The answer to the order with that number: true when the library has read all that ended processes have sent.
     HeardOut(u64, bool),
+    /// The tool that has started this launcher lets it go on.
+    Called(CalledBy),
     /// The library refuses this job: its namespace, and the reason in words.
     Refused(String, String),
     /// The process is gone: the reason in words.
@@ -68,7 +74,7 @@ struct Shared {
     entrance: AsyncFd<OwnedFd>,
     pid: Pid,
     state: RefCell<State>,
-    /// Signals that a condition of [`Library::ready`] has changed.
+    /// Signals that a condition of [`Library::ready`] or [`Library::settle`] has changed.
     changed: Notify,
     /// Signals that the watchdog has a new deadline.
     wound: Notify,
@@ -108,7 +114,7 @@ impl Library {
         events: UnboundedSender<Event>,
     ) -> Result<Library, String> {
         let program = &runner.program;
-        let begun = begin(runner);
+        let begun = begin(runner, config.caller.as_deref());
         let begun = begun.map_err(|error| format!("{} cannot be started: {error}; it belongs beside prte and prted, or name it by --prtemca ferrite_pmixd", program.display()))?;
         let (orders, todo) = unbounded_channel();
         let shared = Rc::new(Shared {
@@ -122,6 +128,10 @@ impl Library {
             patience: runner.patience,
         });
         let (reading, writing) = begun.daemon.into_split();
+        if config.caller.is_some() {
+            // The library's start ends when the tool wants it to.
+            shared.state.borrow_mut().allowance = NO_LIMIT;
+        }
         shared.order(Order::Start(config));
         spawn_local(write(Rc::clone(&shared), todo, writing));
         let answers = AnswerSender::new(move |order| drop(orders.send(order)));
@@ -200,6 +210,22 @@ impl Library {
         match nspace {
             Some(nspace) => state.registered.get(nspace).map(|done| done.clone().map_err(|_| Unusable)),
             None => state.heard.map(|_| Ok(())),
+        }
+    }
+
+    /// Waits until the library's thread has done what it was ordered to do.
+    pub(super) async fn settle(&self) {
+        // An earlier ping says nothing of the orders after it.
+        for _ in 0..2 {
+            self.0.ping();
+            loop {
+                let changed = self.0.changed.notified();
+                let is_answered = |state: &State| state.ended.is_some() || state.ping.is_none();
+                if is_answered(&self.0.state.borrow()) {
+                    break;
+                }
+                changed.await;
+            }
         }
     }
 

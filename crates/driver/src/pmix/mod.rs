@@ -12,6 +12,7 @@ mod adding;
 mod admission;
 mod allocate;
 mod beside;
+mod called;
 mod caller;
 mod calls;
 mod control;
@@ -37,7 +38,7 @@ mod spawn;
 mod tools;
 mod wish;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -55,11 +56,13 @@ use ferrite_wire::{
     EventInfo, EventRange, EventSource, Fact, PmixEvent, ProcFailure, ProcessSet, Resize, TimeWarning, ToolName,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::children::Holders;
 use crate::control::{Later, Lines, Requests};
+use crate::head::Caller;
 use crate::session_dir::SessionDir;
 use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
@@ -106,6 +109,8 @@ pub(crate) struct Host<'a> {
     pub(crate) runner: Runner,
     /// The value of `prte_dvm_events`.
     pub(crate) size_events: Option<&'a str>,
+    /// The tool that has started this launcher.
+    pub(crate) caller: Option<&'a Caller>,
 }
 
 /// State that the tasks of the bridge share with it.
@@ -113,6 +118,14 @@ struct Shared {
     inbox: Inbox,
     dvm: String,
     daemon: DaemonRank,
+    /// This daemon's name in the library.
+    name: Proc,
+    /// The tool that has started this launcher and was not called yet.
+    caller: RefCell<Option<Caller>>,
+    /// Takes the answer of that tool.
+    called: RefCell<Option<oneshot::Sender<called::Answer>>>,
+    /// The job of this launcher itself, until its end.
+    own_job: Cell<Option<JobId>>,
     hostname: String,
     session_dir: SessionDir,
     machine: Machine,
@@ -157,11 +170,17 @@ struct Job {
 
 impl PmixBridge {
     pub(crate) fn new(inbox: Inbox, host: Host<'_>, requests: Option<Requests>, holders: Holders) -> Self {
-        let Host { dvm, daemon, hostname, session_dir, topology, keep_fqdn, runner, size_events } = host;
+        let Host { dvm, daemon, hostname, session_dir, topology, keep_fqdn, runner, size_events, caller } = host;
+        let given = caller.and_then(|caller| caller.own_name.as_ref());
+        let name = given.map(|(nspace, rank)| Proc::new(nspace, *rank));
         let tools = requests.map(|requests| RefCell::new(Tools::new(Way::Here(requests), dvm, daemon)));
         let shared = Shared {
             dvm: dvm.to_owned(),
             daemon,
+            name: name.unwrap_or_else(|| Proc::new(JobId::DAEMONS.nspace(dvm), daemon.0)),
+            caller: RefCell::new(caller.cloned()),
+            called: RefCell::default(),
+            own_job: Cell::default(),
             hostname: hostname.to_owned(),
             session_dir: session_dir.clone(),
             machine: Machine { topology: topology.clone(), memory: job::physical_memory(), keep_fqdn },
@@ -230,12 +249,13 @@ impl PmixBridge {
     }
 
     fn place_of_tools<'a>(&'a self, endpoint: &'a str, pid: u32) -> Place<'a> {
-        let Shared { dvm, daemon, hostname, .. } = &*self.shared;
-        Place { dvm, daemon: *daemon, hostname, endpoint, pid }
+        let Shared { name, hostname, .. } = &*self.shared;
+        Place { name, hostname, endpoint, pid }
     }
 
     fn know_address(&self, endpoint: &str) {
-        let _ = self.shared.uri.set(format!("{}.{};{endpoint}", self.shared.server().nspace, self.shared.daemon));
+        let Proc { nspace, rank } = &self.shared.name;
+        let _ = self.shared.uri.set(format!("{nspace}.{rank};{endpoint}"));
     }
 
     /// Carries out an effect of the machine.
@@ -561,7 +581,7 @@ impl Shared {
 
     /// Returns this daemon's name in the library.
     fn server(&self) -> Proc {
-        Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0)
+        self.name.clone()
     }
 
     fn fetch(self: &Rc<Self>, fetch: u64, proc: ProcId) {
@@ -615,11 +635,14 @@ impl Shared {
         let config = ServerConfig {
             system_tmpdir: dir.clone(),
             tmpdir: dir,
-            nspace: JobId::DAEMONS.nspace(&self.dvm),
-            rank: self.daemon.0,
+            dvm: self.dvm.clone(),
+            nspace: self.name.nspace.clone(),
+            rank: self.name.rank,
             hostname: self.hostname.clone(),
             tool_support: self.tools.get().is_some(),
             share_topology: false,
+            // A second process of the library would wait for a second release.
+            caller: self.caller.borrow_mut().take().map(|caller| caller.address),
         };
         Library::start(&self.runner, config, events)
     }
@@ -688,6 +711,13 @@ impl Shared {
                         None => {}
                     }
                 }
+                Event::Called(called) => {
+                    if let Some(tools) = self.tools.get() {
+                        tools.borrow_mut().obey(called.tool.clone());
+                    }
+                    let answer = self.called.borrow_mut().take();
+                    answer.into_iter().for_each(|answer| drop(answer.send(Ok(called.clone()))));
+                }
                 Event::Refused(nspace, cause) => {
                     let job = self.names.borrow().get(&nspace).map(|known| known.job);
                     job.into_iter().for_each(|job| self.end_job(job, &cause));
@@ -722,6 +752,8 @@ impl Shared {
 
     /// Ends the jobs that have called the library, with the reason: their processes cannot continue without it.
     fn give_up(&self, cause: &str) {
+        let answer = self.called.borrow_mut().take();
+        answer.into_iter().for_each(|answer| drop(answer.send(Err(cause.to_owned()))));
         let mut called = Vec::new();
         for (id, job) in self.jobs.borrow_mut().iter_mut() {
             job.connected.clear();
@@ -742,8 +774,8 @@ impl Shared {
     fn pmix_env(&self, proc: ProcId, port: u16) -> Vec<(String, String)> {
         let door = FrontDoor {
             port,
-            server_nspace: &JobId::DAEMONS.nspace(&self.dvm),
-            server_rank: self.daemon.0,
+            server_nspace: &self.name.nspace,
+            server_rank: self.name.rank,
             hostname: &self.hostname,
             tmpdir: self.session_dir.path(),
             system_tmpdir: self.session_dir.path(),

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ferrite_types::{DaemonRank, JobId};
+use ferrite_pmix::Proc;
 
 use crate::control::{OTHER_DIRECTORY, explain};
 use crate::files;
@@ -16,9 +16,8 @@ const SYSTEM_DIR: &str = "/tmp";
 
 /// The content of the files.
 pub(super) struct Place<'a> {
-    pub(super) dvm: &'a str,
-    /// The daemon that serves the tools.
-    pub(super) daemon: DaemonRank,
+    /// The name of the daemon that serves the tools.
+    pub(super) name: &'a Proc,
     pub(super) hostname: &'a str,
     /// `tcp4://address:port`.
     pub(super) endpoint: &'a str,
@@ -29,7 +28,7 @@ pub(super) struct Place<'a> {
 impl Place<'_> {
     /// Writes the files into the session directory: tools search below the temporary directory.
     pub(super) fn publish(&self, dir: &Path) -> io::Result<()> {
-        let nspace = JobId::DAEMONS.nspace(self.dvm);
+        let nspace = &self.name.nspace;
         for name in ["tool".to_owned(), format!("tool.{}", self.pid), format!("tool.{nspace}")] {
             self.write(&dir.join(format!("pmix.{}.{name}", self.hostname)))?;
         }
@@ -51,9 +50,9 @@ impl Place<'_> {
 
     /// Writes one file.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let nspace = JobId::DAEMONS.nspace(self.dvm);
+        let Proc { nspace, rank } = self.name;
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        let text = format!("{nspace}.{};{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.daemon, self.endpoint, self.pid);
+        let text = format!("{nspace}.{rank};{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.endpoint, self.pid);
         files::replace(path, &text).map_err(explain("the rendezvous file", path, OTHER_DIRECTORY))
     }
 }

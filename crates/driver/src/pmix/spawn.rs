@@ -48,6 +48,9 @@ impl From<String> for Refused {
     }
 }
 
+/// The first of [`OF_BOTH`] change the environment.
+const CHANGES_OF_ENVIRONMENT: usize = 4;
+
 /// Keys of a job and of each of its apps: placement, environment, nodes to be added.
 const OF_BOTH: [&CStr; 17] = [
     sys::PMIX_SET_ENVAR,
@@ -168,6 +171,39 @@ pub(super) fn wish(
             Ok(wish)
         }
     }
+}
+
+/// Applies the directives of a tool to the job of the launcher that it has started; returns the keys that nobody knows
+/// (spec L147).
+///
+/// # Errors
+/// As [`submission`]; placement and the like are given on the launcher's command line.
+pub(super) fn direct(info: &[Info], submission: &mut Submission) -> Result<Vec<String>, Refused> {
+    const OF_THE_COMMAND_LINE: [&CStr; 5] = [
+        sys::PMIX_SESSION_ID,
+        sys::PMIX_ALLOC_ID,
+        sys::PMIX_ALLOC_REQ_ID,
+        sys::PMIX_STDIN_TGT,
+        sys::PMIX_SPAWN_CHILD_SEP,
+    ];
+    let places = |info: &&Info| {
+        let mut keys = OF_BOTH.iter().skip(CHANGES_OF_ENVIRONMENT).chain(&OF_APP).chain(&beside::KEYS);
+        keys.any(|key| info.is(key)) || OF_THE_COMMAND_LINE.iter().any(|key| info.is(key))
+    };
+    if let Some(info) = info.iter().find(places) {
+        let cause = format!("{}: it is given on the launcher's command line", info.key);
+        return Err(Refused::Malformed(cause));
+    }
+    for info in info {
+        apply(info, &mut submission.spec)?;
+    }
+    if let Some(stop) = debug_stop(info)? {
+        submission.spec.stop = Some(stop);
+    }
+    submission.watch = watch(info)?;
+    submission.env.extend(info.iter().filter_map(env_op));
+    let is_known = |info: &Info| OF_JOB.iter().chain(&OF_BOTH).chain(&OF_THE_CALLER).any(|key| info.is(key));
+    Ok(info.iter().filter(|info| !is_known(info)).map(|info| info.key.clone()).collect())
 }
 
 /// Translates a spawn; `dir` is the directory of an app that names none.

@@ -40,6 +40,7 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
             keep_fqdn: false,
             runner: helper(),
             size_events: None,
+            caller: None,
         };
         let bridge = PmixBridge::new(inbox, host, None, holders);
         let story = story(World { bridge, processes, inputs });

@@ -51,6 +51,8 @@ pub(super) struct Tools {
     dvm: String,
     next: u32,
     tools: BTreeMap<Proc, Tool>,
+    /// The tool that has started this launcher, once it has let it go on.
+    caller: Option<Proc>,
     /// The connections of tools that have come with a name.
     connections: BTreeMap<Proc, Connection>,
     pulls: Pulls,
@@ -86,6 +88,7 @@ impl Tools {
             dvm: dvm.to_owned(),
             next: 0,
             tools: BTreeMap::new(),
+            caller: None,
             connections: BTreeMap::new(),
             pulls: Pulls::new(dvm),
             feeds: Feeds::default(),
@@ -140,6 +143,25 @@ impl Tools {
             other => return Some(other),
         }
         None
+    }
+
+    /// Takes the orders of the tool that has started this launcher: the launcher has called it, so it does not come by
+    /// the front door.
+    pub(super) fn obey(&mut self, tool: Proc) {
+        let requests = self.way.open();
+        self.pulls.meet(&tool);
+        self.tools.insert(tool.clone(), Tool { requests, jobs: Vec::new() });
+        self.caller = Some(tool);
+    }
+
+    /// Returns the tool that has started this launcher, while it is connected.
+    pub(super) fn caller(&self) -> Option<&Proc> {
+        self.caller.as_ref().filter(|tool| self.knows(tool))
+    }
+
+    /// True when a tool is connected.
+    pub(super) fn has_any(&self) -> bool {
+        !self.tools.is_empty()
     }
 
     /// True for a tool that is connected.

@@ -69,11 +69,13 @@ impl Plan {
         ServerConfig {
             tmpdir: self.dir.clone(),
             system_tmpdir: self.dir.clone(),
+            dvm: DVM.split('@').next().unwrap_or(DVM).into(),
             nspace: DVM.into(),
             rank: self.node,
             hostname: Self::hostname(self.node),
             tool_support: false,
             share_topology: false,
+            caller: None,
         }
     }
 

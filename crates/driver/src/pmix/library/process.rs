@@ -1,14 +1,17 @@
 //! Chooses and starts the program that runs libpmix. Only [`super::Library`] uses it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ferrite_pmix::protocol::BUILD;
 use ferrite_pmix::{LIBPMIX_ENV, PROCESS_ENV};
+use ferrite_pmix_sys as sys;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::unix::AsyncFd;
@@ -61,14 +64,19 @@ pub(super) struct Begun {
     pub(super) entrance: AsyncFd<OwnedFd>,
 }
 
-/// Starts the program with its two sockets; it dies with this process.
-pub(super) fn begin(runner: &Runner) -> io::Result<Begun> {
+/// Starts the program with its two sockets; it dies with this process. The library in it calls `caller`.
+pub(super) fn begin(runner: &Runner, caller: Option<&str>) -> io::Result<Begun> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (entrance, inside) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     let mut command = Command::new(&runner.program);
     command.arg(BUILD).stdin(OwnedFd::from(theirs)).stdout(Stdio::from(inside)).current_dir("/");
+    // By these a tool speaks to a launcher, which passes on what concerns the library.
+    for name in [sys::PMIX_LAUNCHER_RNDZ_URI, sys::PMIX_KEEPALIVE_PIPE] {
+        command.env_remove(OsStr::from_bytes(name.to_bytes()));
+    }
+    command.envs(caller.map(|address| (OsStr::from_bytes(sys::PMIX_LAUNCHER_RNDZ_URI.to_bytes()), address)));
     // Variables that the user has set keep their values.
     let preset = PROCESS_ENV.iter().filter(|(name, _)| std::env::var_os(name).is_none());
     command.envs(preset.copied()).envs(&runner.env);

@@ -83,6 +83,7 @@ impl Watch {
         let mut state = self.shared.state.borrow_mut();
         state.heard = Some(Instant::now());
         match report {
+            Report::Called(called) => drop(self.events.send(Event::Called(called))),
             Report::Started | Report::Failed(_) => self.shared.changed.notify_waiters(),
             Report::Registered(nspace, done) => {
                 if let Err(text) = &done {
@@ -103,6 +104,7 @@ impl Watch {
             }
             Report::Alive(number) => {
                 state.ping.take_if(|(awaited, _)| *awaited == number);
+                self.shared.changed.notify_waiters();
             }
             Report::HeardOut(number, all) => drop(self.events.send(Event::HeardOut(number, all))),
             Report::Upcall(upcall) => drop(self.events.send(Event::Upcall(upcall))),
