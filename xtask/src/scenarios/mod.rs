@@ -214,7 +214,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     }
     if let Some(suite) = suite {
         let quick = quick.then(|| "--quick".to_owned());
-        return peers::scenarios(&suite, &quick.into_iter().chain(filters).collect::<Vec<_>>());
+        return peers::run_in(&suite, "scenarios", &quick.into_iter().chain(filters).collect::<Vec<_>>(), None);
     }
     let tally = run(&filters, quick)?;
     println!("{tally}");
