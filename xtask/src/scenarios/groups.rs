@@ -66,6 +66,7 @@ fn the_members_of_a_group_hear_of_the_end_of_one(c: &Context) -> Result<()> {
 
 /// `PMIX_GROUP_LOCAL_CID` is a reserved key that a process puts itself.
 fn a_member_reads_the_number_that_another_one_has_put_on_another_node(c: &Context) -> Result<()> {
+    ensure!(libpmix_major() < Some(7), Skipped("libpmix 7 lets no process put a reserved key".into()));
     let group = pmix_program("group")?;
     for place in PLACES {
         let job = c.prterun(place)?.words(["-n", "4"])?.program(&group)?.words(["own"])?;
