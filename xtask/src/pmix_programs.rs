@@ -1,5 +1,5 @@
-//! `cargo xtask pmix-programs PATH`: the C programs of an unpacked source tree of libpmix or of PRRTE, built against the
-//! installed libpmix and run on one virtual node and on two.
+//! `cargo xtask pmix-programs PATH`: the C programs of an unpacked source tree of libpmix or of PRRTE, built against
+//! the installed libpmix and run on one virtual node and on two.
 //!
 //! The programs judge the product and are no part of it: they stay where they are. Each has a line in [`table`] with
 //! the end that it is to have. A program of the tree without a line is an error, and so is another end.

@@ -1,7 +1,7 @@
 //! Additions of later releases that a server here uses (the bindings are made from the header of 4.2): session
-//! control, queries, allocation and spawn requests. By hand, from the PMIx standard and the public header; the keys are texts,
-//! so that a client may pass those that its own release does not define yet. (The `PMIx_Session_control` of 5.0 only
-//! says that it is not supported; that of 6.0 and later comes here.)
+//! control, queries, allocation and spawn requests. By hand, from the PMIx standard and the public header; the keys are
+//! texts, so that a client may pass those that its own release does not define yet. (The `PMIx_Session_control` of 5.0
+//! only says that it is not supported; that of 6.0 and later comes here.)
 
 use std::ffi::CStr;
 use std::os::raw::c_void;
