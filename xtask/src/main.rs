@@ -51,14 +51,15 @@ cargo xtask COMMAND
   tidy        the lists of ARCHITECTURE and CONTRIBUTING, the width of comments and Markdown, what git keeps
   fuzz        the parsers with made-up input, 20 s each ([TARGET...] --seconds N --keep: new inputs that reach further)
   supply      licences, sources, bans and known faults of what we depend on (update DIR: from a copy of the RustSec database)
-  scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build; --in SUITE: in a root
-              of another Debian)
+  scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build --repeat N; --in SUITE:
+              in a root of another Debian)
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
   bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
               repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
               plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)
-  pmix-programs  the programs of libpmix's own source tree as a referee (PATH --no-build --write: into docs)
+  pmix-programs  the programs of a source tree of libpmix or PRRTE as a referee (PATH [NAME...] --no-build; --write: into
+              docs; --in SUITE: in a root of another Debian)
   dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
               roots of Debian, runs jobs, removes them
   book        the book of docs/book: checks links, lays it with the reference in target/book-src, builds it with mdBook

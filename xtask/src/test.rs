@@ -160,7 +160,7 @@ fn scenarios_on_nodes(quick: bool, count: &mut Count) -> Result<()> {
         println!("scenarios: skipped: {reason}");
         return Ok(());
     }
-    let tally = scenarios::run(&[], quick)?;
+    let tally = scenarios::run(&[], quick, 1)?;
     println!("{tally}");
     count.passed += tally.passed;
     count.failed += tally.failed;

@@ -1,7 +1,7 @@
 //! Additions of later releases that a server here uses (the bindings are made from the header of 4.2): session
-//! control, allocation and spawn requests. By hand, from the PMIx standard and the public header; the keys are texts,
-//! so that a client may pass those that its own release does not define yet. (The `PMIx_Session_control` of 5.0 only
-//! says that it is not supported; that of 6.0 and later comes here.)
+//! control, queries, allocation and spawn requests. By hand, from the PMIx standard and the public header; the keys are
+//! texts, so that a client may pass those that its own release does not define yet. (The `PMIx_Session_control` of 5.0
+//! only says that it is not supported; that of 6.0 and later comes here.)
 
 use std::ffi::CStr;
 use std::os::raw::c_void;
@@ -23,6 +23,11 @@ pub const PMIX_SPAWN_CHILD_SEP: &CStr = c"pmix.spchildsep";
 
 /// (number) `PMIx_Query_info`: free slots.
 pub const PMIX_QUERY_AVAILABLE_SLOTS: &CStr = c"pmix.qry.aslots";
+
+/// (array of processes) `PMIx_Query_info`: the processes of a job on a node; `PMIx_Resolve_peers` of 5.0 asks for it.
+pub const PMIX_QUERY_RESOLVE_PEERS: &CStr = c"pmix.qry.peers";
+/// (text) `PMIx_Query_info`: the nodes of a job; `PMIx_Resolve_nodes` of 5.0 asks for it.
+pub const PMIX_QUERY_RESOLVE_NODE: &CStr = c"pmix.qry.node";
 
 /// (text) `PMIx_Job_control`: makes the targets a process set with this name.
 pub const PMIX_JOB_CTRL_DEFINE_PSET: &CStr = c"pmix.jctrl.defpset";

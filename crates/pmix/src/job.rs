@@ -193,7 +193,7 @@ pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     infos.extend(stop_infos(job));
     // The parent may be queried of the job as well as of a process.
     infos.extend(birth(job));
-    infos.extend(job.apps.iter().map(app_array));
+    infos.extend(job.apps.iter().map(|app| app_array(job, app)));
     infos.extend((job.size <= DETAILS_UP_TO).then(|| Info::new(sys::PMIX_NODE_LIST, node_names(job))));
     infos.extend(job.local.iter().map(|proc| local_array(job, proc)));
     if job.size <= DETAILS_UP_TO {
@@ -259,7 +259,7 @@ fn node_array(job: &JobInfo, at: usize, node: &NodeInfo) -> Info {
     Info::new(sys::PMIX_NODE_INFO_ARRAY, infos)
 }
 
-fn app_array(app: &AppInfo) -> Info {
+fn app_array(job: &JobInfo, app: &AppInfo) -> Info {
     let mut infos = vec![
         Info::new(sys::PMIX_APPNUM, app.number),
         Info::new(sys::PMIX_APP_SIZE, app.size),
@@ -267,7 +267,14 @@ fn app_array(app: &AppInfo) -> Info {
         Info::new(sys::PMIX_WDIR, path(&app.wdir)),
         Info::new(sys::PMIX_APP_ARGV, app.argv.join(" ")),
     ];
-    infos.extend(app.set.as_deref().map(|set| Info::new(sys::PMIX_PSET_NAME, set)));
+    if let Some(set) = &app.set {
+        infos.push(Info::new(sys::PMIX_PSET_NAME, set.as_str()));
+        // The members of a larger set are had by a query.
+        if app.size <= DETAILS_UP_TO {
+            let members = (app.leader..app.leader.saturating_add(app.size)).map(|rank| Proc::new(&job.nspace, rank));
+            infos.push(Info::new(sys::PMIX_PSET_MEMBERS, Value::Procs(members.collect())));
+        }
+    }
     Info::new(sys::PMIX_APP_INFO_ARRAY, infos)
 }
 

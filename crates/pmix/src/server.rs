@@ -420,24 +420,25 @@ impl Server {
                 sys::PMIX_RANGE_CUSTOM
             }
         };
-        let mut array = Box::new(InfoArray::new(&infos));
-        let (raw, len) = (array.as_mut_ptr(), array.len());
-        let array = Box::into_raw(array);
-        // SAFETY: the array lives until the callback, or until the call says that there will be none.
+        let mut told = Box::new(Told { source, infos: InfoArray::new(&infos) });
+        let (raw, len) = (told.infos.as_mut_ptr(), told.infos.len());
+        let told = Box::into_raw(told);
+        // SAFETY: name and array live until the callback, or until the call says that there will be none: libpmix 7
+        // reads both on its own thread.
         let status = unsafe {
             self.inner.functions.PMIx_Notify_event(
                 notice.code.0,
-                &source,
+                &raw const (*told).source,
                 range as sys::pmix_data_range_t,
                 raw,
                 len,
                 Some(free_notice),
-                array.cast(),
+                told.cast(),
             )
         };
         if Status(status) != Status::SUCCESS {
-            // SAFETY: the callback comes only after success, so the array is still ours.
-            drop(unsafe { Box::from_raw(array) });
+            // SAFETY: the callback comes only after success, so the notice is still ours.
+            drop(unsafe { Box::from_raw(told) });
         }
         check("Notify_event", &notice.source.nspace, status)
     }
@@ -569,6 +570,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shut_down(true);
     }
+}
+
+/// An event that the library has not taken over yet.
+struct Told {
+    source: sys::pmix_proc_t,
+    infos: InfoArray,
 }
 
 /// Output on its way to a tool.
@@ -719,7 +726,7 @@ unsafe extern "C" fn dmodex_done(status: sys::pmix_status_t, bytes: *mut c_char,
 
 unsafe extern "C" fn ignore(_status: sys::pmix_status_t, _data: *mut c_void) {}
 
-unsafe extern "C" fn free_notice(_status: sys::pmix_status_t, array: *mut c_void) {
+unsafe extern "C" fn free_notice(_status: sys::pmix_status_t, told: *mut c_void) {
     // SAFETY: `Server::notify` passed it, and the library calls back once.
-    drop(unsafe { Box::from_raw(array.cast::<InfoArray>()) });
+    drop(unsafe { Box::from_raw(told.cast::<Told>()) });
 }

@@ -193,10 +193,11 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// `cargo xtask scenarios [FILTER...] [--list] [--quick] [--no-build] [--in SUITE]`
+/// `cargo xtask scenarios [FILTER...] [--list] [--quick] [--no-build] [--repeat N] [--in SUITE]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
     let (list, quick, no_build) = (args.flag("--list"), args.flag("--quick"), args.flag("--no-build"));
     let suite = args.value("--in")?;
+    let times: u32 = args.parsed("--repeat")?.unwrap_or(1);
     let mut filters = Vec::new();
     while let Some(word) = args.optional()? {
         filters.push(word);
@@ -213,17 +214,18 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         runner::build_product()?;
     }
     if let Some(suite) = suite {
-        let quick = quick.then(|| "--quick".to_owned());
-        return peers::scenarios(&suite, &quick.into_iter().chain(filters).collect::<Vec<_>>());
+        let mut words = vec!["--repeat".to_owned(), times.to_string()];
+        words.extend(quick.then(|| "--quick".to_owned()).into_iter().chain(filters));
+        return peers::run_in(&suite, "scenarios", &words, None);
     }
-    let tally = run(&filters, quick)?;
+    let tally = run(&filters, quick, times)?;
     println!("{tally}");
     ensure!(tally.is_good(), "not all scenarios passed");
     Ok(())
 }
 
-/// Runs the scenarios whose names contain any of `filters`; all without filters.
-pub(crate) fn run(filters: &[String], quick: bool) -> Result<Tally> {
+/// Runs the scenarios whose names contain any of `filters`, each so many times; all without filters.
+pub(crate) fn run(filters: &[String], quick: bool, times: u32) -> Result<Tally> {
     let prterun = workspace::product("prterun");
     ensure!(workspace::is_executable(&prterun), "{} does not exist: build it first", prterun.display());
     let chosen: Vec<Scenario> = all()
@@ -234,7 +236,7 @@ pub(crate) fn run(filters: &[String], quick: bool) -> Result<Tally> {
     ensure!(!chosen.is_empty(), "no scenario's name contains that; see --list");
     let mut tally = Tally::default();
     let mut bed: Option<Bed> = None;
-    for scenario in &chosen {
+    for scenario in chosen.iter().flat_map(|scenario| (0..times).map(move |_| scenario)) {
         if let Some(why) = scenario.obstacle() {
             println!("skip {:8}  {} ({why})", "", scenario.name);
             tally.skipped += 1;

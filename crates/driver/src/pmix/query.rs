@@ -127,6 +127,11 @@ const KEYS: &[(&CStr, Need, Read)] = &[
     (sys::PMIX_QUERY_JOB_STATUS, Need::Job, |_, _, facts| Ok(Value::Status(job_status(facts.job()?)))),
     (sys::PMIX_QUERY_PROC_TABLE, Need::Job, |place, wish, facts| proc_table(place, wish, facts, wish.local)),
     (sys::PMIX_QUERY_LOCAL_PROC_TABLE, Need::Job, |place, wish, facts| proc_table(place, wish, facts, true)),
+    (sys::PMIX_QUERY_RESOLVE_NODE, Need::Job, |_, _, facts| nodes_of(&facts.job()?.procs)),
+    (sys::PMIX_QUERY_RESOLVE_PEERS, Need::Job, |place, wish, facts| {
+        let job = facts.job()?;
+        peers_of(&job.nspace, &job.procs, wish.hostname.unwrap_or(place.hostname))
+    }),
     (sys::PMIX_QUERY_MEMORY_USAGE, Need::Job, memory_usage),
     (sys::PMIX_QUERY_ALLOC_STATUS, Need::Sessions, |_, wish, facts| alloc_status(wish, facts)),
     (sys::PMIX_TIME_REMAINING, Need::JobAndSessions, |_, wish, facts| time_remaining(wish, facts)),
@@ -362,6 +367,21 @@ fn proc_table(place: &Place<'_>, wish: &Wish<'_>, facts: &Facts<'_>, here: bool)
     Ok(Value::ProcInfos(chosen(place, wish, facts, here)?.map(about).collect()))
 }
 
+/// The nodes of a job's processes, each once, in the order of the ranks.
+fn nodes_of(procs: &[ProcStatus]) -> Result<Value, Status> {
+    let mut nodes: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
+    nodes.extend(procs.iter().map(|proc| proc.node.as_str()).filter(|node| seen.insert(*node)));
+    if nodes.is_empty() { Err(Status::NOT_FOUND) } else { Ok(Value::String(nodes.join(","))) }
+}
+
+/// The processes of a job on a node.
+fn peers_of(nspace: &str, procs: &[ProcStatus], hostname: &str) -> Result<Value, Status> {
+    let here = procs.iter().filter(|proc| proc.node == hostname);
+    let peers: Vec<Proc> = here.map(|proc| Proc::new(nspace, proc.rank.0)).collect();
+    if peers.is_empty() { Err(Status::NOT_FOUND) } else { Ok(Value::Procs(peers)) }
+}
+
 /// One process, which the question has to name.
 fn proc<'a>(wish: &Wish<'_>, facts: &Facts<'a>) -> Result<&'a ProcStatus, Status> {
     let rank = wish.rank.ok_or(Status::BAD_PARAM)?;
@@ -535,6 +555,25 @@ mod tests {
         assert_eq!(members("sea"), Ok(vec![Value::Procs(vec![Proc::new("d@3", 0), Proc::new("d@3", 1)])]));
         assert_eq!(members("sky"), Err(Status::NOT_FOUND));
         assert_eq!(answer(ask(&[sys::PMIX_QUERY_PSET_MEMBERSHIP], vec![], &[]), &[sets()]), Err(Status::BAD_PARAM));
+    }
+
+    /// libpmix 5 asks the host for what `PMIx_Resolve_nodes` and `PMIx_Resolve_peers` are to say.
+    #[test]
+    fn the_nodes_of_a_job_and_its_processes_on_one_are_told() {
+        let proc = |rank, node: &str| ProcStatus {
+            rank: Rank(rank),
+            app: 0,
+            node: node.to_owned(),
+            bound_to: String::new(),
+            devices: Vec::new(),
+            pid: None,
+            state: ProcState::Running,
+        };
+        let procs = [proc(0, "n1"), proc(1, "n0"), proc(2, "n1")];
+        assert_eq!(nodes_of(&procs), Ok(Value::from("n1,n0")));
+        assert_eq!(peers_of("d@3", &procs, "n1"), Ok(Value::Procs(vec![Proc::new("d@3", 0), Proc::new("d@3", 2)])));
+        assert_eq!(peers_of("d@3", &procs, "n2"), Err(Status::NOT_FOUND));
+        assert_eq!(nodes_of(&[]), Err(Status::NOT_FOUND));
     }
 
     /// The debuggers of PRRTE give the wildcard as a number with a sign.

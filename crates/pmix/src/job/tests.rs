@@ -74,6 +74,20 @@ fn of_a_huge_job_only_what_is_here_is_described() {
     assert_eq!(node_arrays(&infos).len(), 1);
 }
 
+/// A program that is a process set has its name and its members.
+#[test]
+fn the_members_of_a_programs_set_are_told_with_the_program() {
+    let set = AppInfo { number: 1, leader: 3, size: 2, set: Some("land".into()), ..AppInfo::default() };
+    let job = JobInfo { apps: vec![AppInfo { size: 3, ..AppInfo::default() }, set], ..two_nodes() };
+    let infos = describe(&job, &Plain);
+    let apps: Vec<&Value> = infos.iter().filter(|i| i.is(sys::PMIX_APP_INFO_ARRAY)).map(|i| &i.value).collect();
+    let [Value::Infos(first), Value::Infos(second)] = apps[..] else { panic!("two arrays") };
+    assert!(!first.iter().any(|info| info.is(sys::PMIX_PSET_MEMBERS)));
+    assert_eq!(find(second, sys::PMIX_PSET_NAME), &Value::from("land"));
+    let members = Value::Procs(vec![Proc::new("f@1", 3), Proc::new("f@1", 4)]);
+    assert_eq!(find(second, sys::PMIX_PSET_MEMBERS), &members);
+}
+
 #[test]
 fn the_application_of_a_remote_process_follows_from_its_rank() {
     let app = |number, leader, size| AppInfo { number, leader, size, ..AppInfo::default() };
