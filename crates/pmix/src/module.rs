@@ -285,10 +285,6 @@ unsafe extern "C" fn direct_modex(
     let (proc, info) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo)) };
     let key = info.iter().find(|info| info.is(sys::PMIX_REQUIRED_KEY));
     let required_key = key.and_then(|info| info.value.as_str()).map(str::to_owned);
-    // What members have given to a group is on each of its nodes when the group is made: nobody else has it later.
-    if info.iter().any(|info| info.is(sys::PMIX_GROUP_CONTEXT_ID)) {
-        return Status::NOT_FOUND.0;
-    }
     raise_from(proc, |inner, proc| {
         let reply = blob_reply(inner, callback, data, Some(proc.clone()));
         Upcall::DirectModex { proc, required_key, timeout_s: timeout_s(&info), reply }

@@ -187,7 +187,7 @@ const LIBPMIX: &[Program] = &[
     job(S, "simpio"),
     program(S, "simpjctrl", JOB, 209, "its checkpoint is refused: NOT-SUPPORTED"),
     job(S, "simppub"),
-    job(S, "simpqual"),
+    job(S, "simpqual").remark("libpmix finds no qualified value of another process"),
     program(S, "simpqual", JOB, 229, "libpmix lets no process put a reserved key").since(7),
     never(S, "simpsched", "it is a server itself"),
     never(S, "simptest", "it is a server itself"),
