@@ -3,7 +3,6 @@
    numbers       all ranks make three groups, one after the other and two at once, and end them
    parts         the even ranks and the odd ranks make a group each, at the same time
    data          the members of a group read what the others have put, and the group's data of each other
-   own           each rank puts its own number of a group, and reads that of the next one on request
    timeout       the highest rank does not come; the others give it two seconds
    dies          the highest rank dies instead of coming
    notified      the highest rank dies after the group is made; the others hear of it
@@ -176,20 +175,6 @@ static void data(void)
     check("destruct", PMIx_Group_destruct("d", NULL, 0));
 }
 
-static void own(void)
-{
-    pmix_value_t value, *got;
-    value.type = PMIX_SIZE;
-    value.data.size = 100 + me.rank;
-    check("put", PMIx_Put(PMIX_GLOBAL, PMIX_GROUP_LOCAL_CID, &value));
-    check("commit", PMIx_Commit());
-    meet();
-    pmix_proc_t other;
-    PMIX_LOAD_PROCID(&other, me.nspace, (me.rank + 1) % size);
-    check("get", PMIx_Get(&other, PMIX_GROUP_LOCAL_CID, NULL, 0, &got));
-    printf("%u reads %zu of %u\n", me.rank, got->data.size, other.rank);
-}
-
 static void invite(void)
 {
     pmix_proc_t others[64];
@@ -255,8 +240,6 @@ int main(int argc, char **argv)
         check("destruct", PMIx_Group_destruct(me.rank % 2 ? "odd" : "even", NULL, 0));
     } else if (!strcmp(what, "data"))
         data();
-    else if (!strcmp(what, "own"))
-        own();
     else if (!strcmp(what, "timeout")) {
         int seconds = 2;
         pmix_info_t info;

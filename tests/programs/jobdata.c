@@ -3,7 +3,8 @@
    Rank 0 prints `LEVEL KEY VALUE` (or the status) for each. All ranks compare their PMIX_CPUSET, as libpmix reads it,
    with the binding that the kernel shows.
    `jobdata other PROGRAM`: the only rank spawns `PROGRAM child` and asks for data of the child's job, and the child for
-   data of its parent's. */
+   data of its parent's.
+   `jobdata nobody`: all ranks ask at once for the size of a job that is not there, and each prints the status. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pmix.h>
@@ -132,6 +133,12 @@ int main(int argc, char **argv)
     pmix_proc_t who = me;
     if (argc > 2) {
         spawn(argv[2]);
+    } else if (argc > 1 && !strcmp(argv[1], "nobody")) {
+        pmix_value_t *value = NULL;
+        PMIX_LOAD_PROCID(&who, "nobody@1", PMIX_RANK_WILDCARD);
+        pmix_status_t status = PMIx_Get(&who, PMIX_UNIV_SIZE, NULL, 0, &value);
+        printf("%u hears %d\n", me.rank, status);
+        PMIX_LOAD_PROCID(&who, me.nspace, PMIX_RANK_WILDCARD);
     } else if (argc > 1) {
         check("parent", PMIx_Get(&me, PMIX_PARENT_ID, NULL, 0, &parent));
         ask_other("the parent", parent->data.proc->nspace);

@@ -97,14 +97,24 @@ fn op_reply(inner: &Inner, callback: sys::pmix_op_cbfunc_t, data: *mut c_void) -
     })
 }
 
-fn blob_reply(inner: &Inner, callback: sys::pmix_modex_cbfunc_t, data: *mut c_void) -> Completer<Vec<u8>> {
-    answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<u8>, Status>| {
+/// `asked` is the job whose data were asked for.
+fn blob_reply(
+    inner: &Inner,
+    callback: sys::pmix_modex_cbfunc_t,
+    data: *mut c_void,
+    asked: Option<Proc>,
+) -> Completer<Vec<u8>> {
+    answer(inner.progress(), callback, data, move |callback, data, result: Result<Vec<u8>, Status>| {
         let status = status_of(&result);
+        let stranger = asked.filter(|_| result.is_err());
         let blob = Box::new(result.unwrap_or_default());
         let (bytes, len) = (blob.as_ptr(), blob.len());
         let blob = Box::into_raw(blob);
         // SAFETY: the library gave the pair for one call; the blob lives until the library calls `release_blob`.
         unsafe { callback(status, bytes.cast(), len, data, Some(release_blob), blob.cast()) };
+        if let (Some(inner), Some(proc)) = (active(), stranger) {
+            inner.forget_stranger(&proc.nspace);
+        }
     })
 }
 
@@ -253,7 +263,7 @@ unsafe extern "C" fn fence(
         collect: flag(&info, sys::PMIX_COLLECT_DATA),
         timeout_s: timeout_s(&info),
         local_status: local_status(&info),
-        reply: blob_reply(inner, callback, data),
+        reply: blob_reply(inner, callback, data, None),
     })
 }
 
@@ -275,12 +285,8 @@ unsafe extern "C" fn direct_modex(
     let (proc, info) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo)) };
     let key = info.iter().find(|info| info.is(sys::PMIX_REQUIRED_KEY));
     let required_key = key.and_then(|info| info.value.as_str()).map(str::to_owned);
-    // What members have given to a group is on each of its nodes when the group is made: nobody else has it later.
-    if info.iter().any(|info| info.is(sys::PMIX_GROUP_CONTEXT_ID)) {
-        return Status::NOT_FOUND.0;
-    }
     raise_from(proc, |inner, proc| {
-        let reply = blob_reply(inner, callback, data);
+        let reply = blob_reply(inner, callback, data, Some(proc.clone()));
         Upcall::DirectModex { proc, required_key, timeout_s: timeout_s(&info), reply }
     })
 }

@@ -104,6 +104,8 @@ pub(crate) struct Inner {
     dmodex: Mutex<Dmodex>,
     /// Callback data of group operations that are not answered yet, as numbers.
     groups: Mutex<BTreeSet<usize>>,
+    /// The namespaces of the jobs that are registered.
+    jobs: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Default)]
@@ -113,6 +115,27 @@ struct Dmodex {
 }
 
 impl Inner {
+    fn jobs(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes libpmix 7 forget a namespace that is no job's: after its first question it would let the next callers wait
+    /// for the registration, without a question.
+    pub(crate) fn forget_stranger(&self, nspace: &str) {
+        // Its registration, if it comes now, waits for the lock and so comes after this.
+        let jobs = self.jobs();
+        if self.version.major < 7 || jobs.contains(nspace) {
+            return;
+        }
+        if let Some(whole) = Proc::new(nspace, Proc::WILDCARD).to_raw() {
+            // SAFETY: the library copies the name.
+            unsafe {
+                self.functions.PMIx_server_deregister_nspace(whole.nspace.as_ptr(), Some(ignore), std::ptr::null_mut());
+            }
+        }
+        drop(jobs);
+    }
+
     pub(crate) fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
@@ -224,6 +247,7 @@ impl Server {
             floodgate: Mutex::new(Floodgate::new()),
             dmodex: Mutex::default(),
             groups: Mutex::default(),
+            jobs: Mutex::default(),
         });
         // This comes before the call, because upcalls may come before it returns.
         set_active(Some(Arc::clone(&inner)));
@@ -289,6 +313,7 @@ impl Server {
     pub fn register_job(&self, job: &JobInfo) -> Result<(), Error> {
         let functions = self.inner.functions;
         let whole = raw_proc(&Proc::new(&job.nspace, Proc::WILDCARD))?;
+        self.inner.jobs().insert(job.nspace.clone());
         for local in &job.local {
             let proc = sys::pmix_proc_t { rank: local.rank, ..whole };
             // SAFETY: the library copies the name. With a callback the call does not wait; the registration below runs
@@ -323,6 +348,7 @@ impl Server {
 
     /// Forgets a job and its processes, and fails the requests for their data. Does not block.
     pub fn deregister_job(&self, nspace: &str) {
+        self.inner.jobs().remove(nspace);
         if let Some(whole) = Proc::new(nspace, Proc::WILDCARD).to_raw() {
             // SAFETY: the library copies the name.
             unsafe {

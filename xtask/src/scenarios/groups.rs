@@ -19,7 +19,6 @@ pub(super) fn all() -> Vec<Scenario> {
         groups_have_numbers_and_data_and_end,
         a_group_that_cannot_be_made_fails_for_all_of_its_members,
         the_members_of_a_group_hear_of_the_end_of_one,
-        a_member_reads_the_number_that_another_one_has_put_on_another_node,
         processes_are_invited_to_a_group_and_accept_or_decline,
         the_members_of_a_group_made_by_invitation_meet_on_all_nodes,
     ]
@@ -60,17 +59,6 @@ fn the_members_of_a_group_hear_of_the_end_of_one(c: &Context) -> Result<()> {
     for place in PLACES {
         let job = c.prterun(place)?.words(["-n", "4", "--continuous"])?.program(&group)?.words(["notified"])?;
         job.run()?.code(137)?.lines(&lines(0..3, |_| "hears of 3".into()))?;
-    }
-    Ok(())
-}
-
-/// `PMIX_GROUP_LOCAL_CID` is a reserved key that a process puts itself.
-fn a_member_reads_the_number_that_another_one_has_put_on_another_node(c: &Context) -> Result<()> {
-    ensure!(libpmix_major() < Some(7), Skipped("libpmix 7 lets no process put a reserved key".into()));
-    let group = pmix_program("group")?;
-    for place in PLACES {
-        let job = c.prterun(place)?.words(["-n", "4"])?.program(&group)?.words(["own"])?;
-        job.run()?.code(0)?.lines(&lines(0..4, |me| format!("reads {} of {}", 100 + (me + 1) % 4, (me + 1) % 4)))?;
     }
     Ok(())
 }

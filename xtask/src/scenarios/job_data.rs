@@ -13,8 +13,12 @@ pub(super) fn all() -> Vec<Scenario> {
         a_process_reads_all_that_is_to_be_known_of_its_job,
         a_binding_is_told_in_the_form_that_libpmix_reads,
         the_data_of_a_spawned_job_and_of_its_parent_can_be_read,
+        each_that_asks_for_a_job_that_is_not_there_is_answered,
     ]
 }
+
+/// PMIx status of data that are not there.
+const NOT_FOUND: i32 = -46;
 
 /// Processes whose key is asked for: the caller, a neighbour, a process of another node, the whole job.
 const LEVELS: [&str; 4] = ["self", "near", "far", "job"];
@@ -177,6 +181,17 @@ fn the_data_of_a_spawned_job_and_of_its_parent_can_be_read(c: &Context) -> Resul
         for told in ["the child has 2 processes", child.as_str(), "the parent has 1 processes"] {
             ensure!(outcome.stdout.contains(told), "{hosts}: no {told:?}:\n{}", outcome.stdout);
         }
+    }
+    Ok(())
+}
+
+/// libpmix 7 asks the host once, and would let the others wait for the registration of that job.
+fn each_that_asks_for_a_job_that_is_not_there_is_answered(c: &Context) -> Result<()> {
+    let program = pmix_program("jobdata")?;
+    for hosts in ["n0:8", "n0:4,n1:4"] {
+        let told: Vec<String> = (0..8).map(|rank| format!("{rank} hears {NOT_FOUND}")).collect();
+        let run = c.prterun(&format!("--host {hosts} -n 8"))?.program(&program)?.words(["nobody"])?;
+        run.run()?.code(0)?.lines(&told)?;
     }
     Ok(())
 }

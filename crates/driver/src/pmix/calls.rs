@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
-use ferrite_pmix_sys as sys;
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject};
@@ -216,7 +215,7 @@ impl Calls {
             },
             Upcall::Event { code: Status::READY_FOR_DEBUG, source, .. } => {
                 // libpmix 4.2 counts its processes, and names all of them at once.
-                let all = [sys::PMIX_RANK_LOCAL_PEERS, Proc::WILDCARD].contains(&source.rank);
+                let all = [ferrite_pmix_sys::PMIX_RANK_LOCAL_PEERS, Proc::WILDCARD].contains(&source.rank);
                 if let Some(known) = names.get(&source.nspace).filter(|_| all) {
                     self.pass(PmixCall::AllReadyForDebug(known.job));
                 } else if let Some(proc) = find(&source, names) {
@@ -459,10 +458,9 @@ pub(super) fn newcomer(upcall: &Upcall, names: &Names) -> Option<ProcId> {
     }
 }
 
-/// True for a reserved key that belongs to the DVM. Processes put two all the same: those of Open MPI 4 their
-/// architecture, and those of the standard's groups their own number of a group.
+/// True for a reserved key that belongs to the DVM; processes of Open MPI 4 put one all the same.
 fn is_said_by_the_dvm(key: &str) -> bool {
-    key.starts_with("pmix.") && key != "pmix.arch" && key.as_bytes() != sys::PMIX_GROUP_LOCAL_CID.to_bytes()
+    key.starts_with("pmix.") && key != "pmix.arch"
 }
 
 pub(super) fn find(proc: &Proc, names: &Names) -> Option<ProcId> {
