@@ -25,6 +25,7 @@ impl Head {
             Request::Feed(job) => return self.on_feed(id, job, cx),
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Push(request) => return self.on_push(id, &request, cx),
+            Request::ResizeJob(ask) => return self.on_job_resize(id, &ask, cx),
             Request::Defaults => Reply::Defaults(self.job_defaults()),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
             Request::Session { session, directive } => return self.on_session_request(id, &session, &directive, cx),
