@@ -98,9 +98,14 @@ impl Head {
     }
 
     pub(in crate::head) fn no_such_job(&self, id: JobId) -> Reply {
-        Reply::Refused(match self.clients.history.find(id) {
+        Reply::Refused(self.why_not_there(id))
+    }
+
+    /// The reason why a job cannot be found.
+    pub(in crate::head) fn why_not_there(&self, id: JobId) -> String {
+        match self.clients.history.find(id) {
             Some(_) => format!("Job {id} is over."),
             None => format!("There is no job {id}; `pdvm jobs` lists them."),
-        })
+        }
     }
 }

@@ -116,12 +116,7 @@ impl Head {
         if self.dvm.is_ending() {
             return Err("The DVM is ending.".to_owned());
         }
-        let Some(root) = self.jobs.root_of(id) else {
-            return Err(match self.no_such_job(id) {
-                Reply::Refused(cause) => cause,
-                _ => String::new(),
-            });
-        };
+        let root = self.jobs.root_of(id).ok_or_else(|| self.why_not_there(id))?;
         let Some(range) = self.jobs.range_of_tree(root) else {
             return Err(format!("Job {id} is not elastic: it keeps its size. Start jobs with --elastic MIN:MAX."));
         };
