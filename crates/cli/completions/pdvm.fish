@@ -47,6 +47,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "feed" -d 'Give standard i
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "grow" -d 'Add nodes to it'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "shrink" -d 'Remove nodes from it; their processes are ended'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "resize" -d 'Change the number of processes of an elastic job (prun --elastic MIN:MAX)'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "session" -d 'List its sessions (nodes that were requested together, and their jobs), or give one an order'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "batch" -d 'List its batches (prun --batch LIST --detach), follow one, end one, or print its results'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'Print the steps of its jobs and of its changes of size, one a line'
@@ -204,6 +205,20 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l grace -d 'The time that the job has: to take the offer, or for its processes to end, which it then cannot put off; 0: the processes are ended at once. The default is that of the job (prun --grace) for fewer processes, and the parameter ferrite_resize_time' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l force -d 'End processes also if the job would refuse, or has fewer than its smallest size left'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l wait -d 'Answer when the job has the new size or keeps its own, not when it has been told. Ctrl-C ends the wait and not the change'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
@@ -447,4 +462,5 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -f -a "(pdvm --candidate
 complete -c pdvm -n "__fish_pdvm_using_subcommand release" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand feed" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -f -a "(pdvm --candidates jobs (commandline -ct) (commandline -opc) 2>/dev/null)"

@@ -257,6 +257,27 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(resize)
+_arguments "${_arguments_options[@]}" : \
+'--grace=[The time that the job has\: to take the offer, or for its processes to end, which it then cannot put off; 0\: the processes are ended at once. The default is that of the job (prun --grace) for fewer processes, and the parameter ferrite_resize_time]:SECONDS:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--force[End processes also if the job would refuse, or has fewer than its smallest size left]' \
+'--wait[Answer when the job has the new size or keeps its own, not when it has been told. Ctrl-C ends the wait and not the change]' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of a job, or its namespace as prun --detach prints it. All that it has spawned is a part of it:_ferrite_values jobs' \
+':size -- So many more, fewer, or in all:_default' \
+&& ret=0
+;;
 (session)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
@@ -624,6 +645,7 @@ _pdvm_commands() {
 'signal:Send a signal to the processes of a job' \
 'grow:Add nodes to it' \
 'shrink:Remove nodes from it; their processes are ended' \
+'resize:Change the number of processes of an elastic job (prun --elastic MIN\:MAX)' \
 'session:List its sessions (nodes that were requested together, and their jobs), or give one an order' \
 'batch:List its batches (prun --batch LIST --detach), follow one, end one, or print its results' \
 'events:Print the steps of its jobs and of its changes of size, one a line' \
@@ -707,6 +729,11 @@ _pdvm__subcmd__nodes_commands() {
 _pdvm__subcmd__release_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm release commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__resize_commands] )) ||
+_pdvm__subcmd__resize_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm resize commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__session_commands] )) ||
 _pdvm__subcmd__session_commands() {

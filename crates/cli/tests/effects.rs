@@ -200,6 +200,7 @@ const TESTS: &[(&str, &str, &[&str])] = &[
         "a_node_that_does_not_answer_is_named_and_the_others_are_cleaned_up",
         &["ferrite_launch_timeout"],
     ),
+    ("crates/core/tests/sizes.rs", "the_usual_time_is_a_parameter", &["ferrite_resize_time"]),
     (
         "xtask/src/scenarios/elastic.rs",
         "elastic_a_leaving_daemon_that_stands_still_is_waited_for_and_given_up",

@@ -73,6 +73,8 @@ pub enum DaemonTimer {
     Log(u64),
     /// The next step of a job's kill sequence.
     KillStep(JobId),
+    /// The next step against processes of a job that were ordered to end while others go on.
+    RetireStep(JobId),
     /// The wait of an unfinished line.
     PartialLine(ProcId, Stream),
     /// The deadline of this daemon's departure.

@@ -171,6 +171,7 @@ mod tests {
             submitted_us: 1,
             running_us: Some(2),
             ended_us: Some(3),
+            tree: None,
         };
         JobDetail {
             status,

@@ -5,7 +5,7 @@ use ferrite_core::{
     Account, DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, Recall, Recalled, RequestId, SpawnRequest,
     Transition,
 };
-use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
+use ferrite_types::pmix_status::{FERRITE_GROWTH_OFFERED, PMIX_ALLOC_TIMEOUT_WARNING};
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
 use ferrite_wire::control::{EndedJobs, Reply, Request};
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
@@ -329,6 +329,9 @@ impl World {
             PmixEffect::Event { event, to, .. } => {
                 if event.code == PMIX_ALLOC_TIMEOUT_WARNING {
                     self.answer_withdrawal(rank, &to);
+                }
+                if event.code == FERRITE_GROWTH_OFFERED {
+                    self.answer_offer(rank, &to);
                 }
             }
             PmixEffect::Notify { .. }

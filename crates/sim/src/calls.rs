@@ -11,7 +11,7 @@ use ferrite_wire::{
 
 use crate::event::Event;
 use crate::pmix::{FENCE_BYTES, Meeting, Waiting};
-use crate::process::{Partner, Reach, Step};
+use crate::process::{Growth, Partner, Reach, Step};
 use crate::world::World;
 
 /// The limit of a waiting lookup.
@@ -202,6 +202,24 @@ impl World {
             let call = PmixCall::Control { by: Some(proc), order, token };
             self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
         }
+    }
+
+    /// Lets the first process of a job answer an offer of more processes, as its program says. It goes on meanwhile.
+    pub(crate) fn answer_offer(&mut self, rank: DaemonRank, told: &[ProcId]) {
+        let Some(host) = self.hosts.get(&rank) else { return };
+        let first = told.iter().copied().find(|proc| proc.rank == Rank(0));
+        let Some((proc, growth)) = first.and_then(|proc| Some((proc, host.procs.get(&proc)?.growth?))) else { return };
+        let token = self.ask(rank, Waiting::Resize);
+        let call = match growth {
+            Growth::Declines => {
+                PmixCall::Control { by: Some(proc), order: Box::new(ControlOrder::RefuseGrowth), token }
+            }
+            Growth::Spawns(number) => {
+                let Some(plan) = self.scenario.children.get(number) else { return };
+                PmixCall::Spawn { proc, submission: Box::new(plan.submission()), token }
+            }
+        };
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
     }
 
     fn call_data(&mut self, rank: DaemonRank, proc: ProcId, request: DataRequest) {

@@ -27,6 +27,7 @@ mod handshakes;
 mod host;
 mod idle;
 pub mod invariants;
+mod job_sizes;
 mod links;
 mod local;
 mod manager;

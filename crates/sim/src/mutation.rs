@@ -300,6 +300,20 @@ pub enum Mutation {
     UnheardRefusal,
     /// Nobody is told that nodes stay.
     NoStay,
+    /// No process hears of an offer.
+    UnheardOffer,
+    /// A job is told of more slots than are kept for it.
+    LargeOffer,
+    /// The refusal of an offer is taken for another order.
+    UnheardDecline,
+    /// Processes are ended when they are told that they are to end.
+    HastyEnd,
+    /// Processes that have had their time are not ended.
+    ForgottenEnd,
+    /// The first processes of a job are ended in place of others.
+    OthersEnd,
+    /// The requester does not hear the end of a change of a job's size.
+    UntoldSize,
 }
 
 impl Mutation {
@@ -458,6 +472,17 @@ impl Mutation {
         Mutation::LeaveTogether,
         Mutation::UnheardRefusal,
         Mutation::NoStay,
+    ];
+
+    /// Faults about the size of elastic jobs (`resizes`).
+    pub const SIZES: [Mutation; 7] = [
+        Mutation::UnheardOffer,
+        Mutation::LargeOffer,
+        Mutation::UnheardDecline,
+        Mutation::HastyEnd,
+        Mutation::ForgottenEnd,
+        Mutation::OthersEnd,
+        Mutation::UntoldSize,
     ];
 
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).

@@ -61,6 +61,15 @@ pub enum Step {
     Retire(u64),
 }
 
+/// The answer of a job to an offer of more processes; its first process gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// It spawns the child of this number.
+    Spawns(usize),
+    /// It refuses.
+    Declines,
+}
+
 /// The other job of a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
@@ -90,6 +99,8 @@ pub struct Process {
     deaf: bool,
     /// Its answer to the notice that its node is to leave: `refuses`, or `defers:SECONDS`.
     pub answer: Option<WithdrawalAnswer>,
+    /// Its answer to an offer of more processes: `grows:N` or `declines`.
+    pub growth: Option<Growth>,
     /// The time for which a child outlives it and holds its output open.
     pub orphan: Time,
     /// Its output pipes, by stream.
@@ -156,6 +167,7 @@ impl Process {
             orphan: words.clone().find_map(|w| w.strip_prefix("orphan:")?.parse().ok()).unwrap_or(0),
             deaf: words.clone().any(|w| w == "deaf"),
             answer: words.clone().find_map(|w| answer(w)),
+            growth: words.clone().find_map(|w| growth(w)),
             steps: words.filter_map(|w| Step::parse(w)).collect(),
             pipes: [Pipe::default(), Pipe { closed: request.merge_stderr, ..Pipe::default() }],
             stdin: StdinPipe { closed: !request.stdin, ..StdinPipe::default() },
@@ -245,6 +257,14 @@ fn answer(word: &str) -> Option<WithdrawalAnswer> {
     match word.strip_prefix("defers:") {
         Some(seconds) => Some(WithdrawalAnswer::Defer(seconds.parse().ok()?)),
         None => (word == "refuses").then_some(WithdrawalAnswer::Refuse),
+    }
+}
+
+/// Reads the word for an answer to an offer.
+fn growth(word: &str) -> Option<Growth> {
+    match word.strip_prefix("grows:") {
+        Some(number) => Some(Growth::Spawns(number.parse().ok()?)),
+        None => (word == "declines").then_some(Growth::Declines),
     }
 }
 

@@ -46,6 +46,8 @@ pub const PMIX_LAUNCH_COMPLETE: PmixStatus = PmixStatus(-174);
 pub const PMIX_ALLOC_TIMEOUT_WARNING: PmixStatus = PmixStatus(-194);
 /// Event of this DVM (below `PMIX_EXTERNAL_ERR_BASE`): nodes that were announced to leave stay (spec E53).
 pub const FERRITE_NODES_STAY: PmixStatus = PmixStatus(-3_001);
+/// Event of this DVM: an elastic job may have more processes (spec E54).
+pub const FERRITE_GROWTH_OFFERED: PmixStatus = PmixStatus(-3_002);
 /// Event: a job runs.
 pub const PMIX_EVENT_JOB_START: PmixStatus = PmixStatus(-191);
 /// Event: a job is over.

@@ -17,12 +17,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::batch::{BatchCounts, BatchId, BatchOrder, BatchPiece, BatchStart, BatchStatus, MOST_OF_BATCH};
-pub use self::job::{AppRecord, Ending, JobDetail, JobRecord, JobStatus, ProcStatus};
+pub use self::job::{AppRecord, Ending, JobDetail, JobRecord, JobStatus, PendingChange, ProcStatus, TreeSize};
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
-use crate::{CodecError, FilePiece, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning, ToolName};
+use crate::{
+    CodecError, FilePiece, GrowRequest, JobResize, JobResized, Resize, ResizeRequest, Stream, TimeWarning, ToolName,
+};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 23;
+pub const CONTROL_VERSION: u16 = 24;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -172,6 +174,9 @@ pub enum Request {
     /// Pushes a change of the size as a scheduler: new nodes are for everybody, and only a client that waits for the
     /// reply hears of the end. Answered by [`Reply::Resize`].
     Push(Box<ResizeRequest>),
+    /// Asks for more or fewer processes of an elastic job; answered by [`Reply::JobResized`], at the beginning of the
+    /// change, or at its end for a client that waits.
+    ResizeJob(JobResize),
     /// Asks for the defaults of jobs, before one is submitted; answered by [`Reply::Defaults`].
     Defaults,
     /// Asks for the sessions; answered by [`Reply::Sessions`].
@@ -212,6 +217,7 @@ impl Request {
             | Request::Feed(_)
             | Request::Resize(_)
             | Request::Push(_)
+            | Request::ResizeJob(_)
             | Request::Session { .. }
             | Request::Batch(_)
             | Request::Terminate => false,
@@ -422,6 +428,8 @@ pub enum Reply {
     /// Answers [`Request::Resize`] and [`Request::Push`]: at the beginning of the change, or at its end for a client
     /// that waits.
     Resize(Box<Resize>),
+    /// Answers [`Request::ResizeJob`].
+    JobResized(JobResized),
     /// Answers [`Request::Defaults`]: parameters of the DVM that a client's line and own parameters may override.
     Defaults(Vec<(String, String)>),
     /// Answers [`Request::Sessions`].

@@ -25,21 +25,41 @@ pub enum EventSource {
     Tool(ToolName),
 }
 
-/// The notice that nodes are to leave the DVM, for the processes there and for all that are connected with them.
+/// The notice that nodes are to leave the DVM, or that processes of an elastic job are to end, for these processes and
+/// for all that are connected with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withdrawal {
     /// The job.
     pub job: JobId,
-    /// Its processes on these nodes.
+    /// Its processes on these nodes, or those that are to end.
     pub ranks: Vec<Rank>,
-    /// The nodes.
+    /// The nodes; those of the processes, which stay in the DVM, when only processes are to end.
     pub nodes: Vec<String>,
+    /// True when only processes are to end (spec E57).
+    pub of_procs: bool,
     /// The time that the processes have to end (seconds).
     pub seconds: u32,
     /// The allocation that gives the nodes back.
     pub alloc_id: AllocId,
     /// The requester's own name for the request.
     pub req_id: Option<AllocReqId>,
+}
+
+/// The offer of more processes to an elastic job (spec E54).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrowthOffer {
+    /// The job at the root of the spawn tree.
+    pub root: JobId,
+    /// The number of processes.
+    pub procs: u32,
+    /// The slots that are kept for them, by node.
+    pub slots: Vec<(String, u32)>,
+    /// The time that the job has to take it (seconds).
+    pub seconds: u32,
+    /// The allocation of the nodes.
+    pub alloc_id: AllocId,
+    /// The name of the offer.
+    pub req_id: AllocReqId,
 }
 
 /// The content of an event.
@@ -63,6 +83,8 @@ pub enum EventInfo {
     },
     /// The nodes of processes are to leave the DVM (spec E43).
     Withdrawal(Box<Withdrawal>),
+    /// A job may have more processes (spec E54).
+    Growth(Box<GrowthOffer>),
     /// A process of a group is gone.
     Member {
         /// The name of the group.

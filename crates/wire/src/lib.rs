@@ -27,7 +27,7 @@ mod resize;
 pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup};
 pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Part};
 pub use dvm_contact::{ContactError, DvmContact};
-pub use event::{EventInfo, EventRange, EventSource, PmixEvent, ToolName, Withdrawal};
+pub use event::{EventInfo, EventRange, EventSource, GrowthOffer, PmixEvent, ToolName, Withdrawal};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
 pub use group::{GroupBuilt, GroupPart};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
@@ -41,6 +41,6 @@ pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence
 pub use query::{ControlOrder, Fact, Subject, WithdrawalAnswer};
 pub use relayed::{ClientWord, Served};
 pub use resize::{
-    Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome,
-    ResizeRequest, SessionTerms, ShrinkRequest, SlotChange, TimeWarning,
+    Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, JobResize, JobResizeOutcome,
+    JobResized, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SizeChange, SlotChange, TimeWarning,
 };

@@ -302,6 +302,16 @@ pub enum DaemonMessage {
     },
     /// Head to the daemons of nodes that are to leave: the notice for their processes came before (spec E44).
     Withdrawal(CampaignId),
+    /// Head to the daemons of processes that are to end, after the notice: each end is to be reported at once. Answered
+    /// by [`HeadMessage::WithdrawalTold`] (spec E57).
+    Retiring {
+        /// The number of the change.
+        change: CampaignId,
+        /// The processes, by job.
+        procs: Vec<(JobId, Vec<Rank>)>,
+    },
+    /// Head to the daemons of processes that have had their time: SIGTERM, then SIGKILL (spec E58).
+    Retire(Vec<(JobId, Vec<Rank>)>),
     /// Head to the daemon of a process: a job that it has spawned is over.
     SpawnedEnded {
         /// The process that has spawned it.
@@ -623,6 +633,8 @@ impl DaemonMessage {
             DaemonMessage::ResizeDone { .. } => "resize-done",
             DaemonMessage::TimeWarning { .. } => "time-warning",
             DaemonMessage::Withdrawal(_) => "withdrawal",
+            DaemonMessage::Retiring { .. } => "retiring",
+            DaemonMessage::Retire(_) => "retire",
             DaemonMessage::SpawnedEnded { .. } => "spawned-ended",
             DaemonMessage::SessionReply { .. } => "session-reply",
             DaemonMessage::Launch(_) => "launch",

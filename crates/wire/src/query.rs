@@ -60,6 +60,8 @@ pub enum ControlOrder {
     End(Vec<JobId>),
     /// Answers the notice that nodes with processes of the caller's job are to leave.
     AnswerWithdrawal(WithdrawalAnswer),
+    /// Refuses the offer of more processes to the caller's job (spec E56).
+    RefuseGrowth,
 }
 
 /// The answer of an elastic job to the notice that some of its nodes are to leave (spec E52, E53).

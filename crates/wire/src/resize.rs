@@ -1,7 +1,7 @@
 //! Requests to change the size of the DVM, and their answers: from clients over the control socket, and from
 //! processes through their daemon (`PMIx_Allocation_request`).
 
-use ferrite_types::{AllocId, AllocReqId, HostEntry, HostRef, PmixStatus, SessionId};
+use ferrite_types::{AllocId, AllocReqId, HostEntry, HostRef, JobId, PmixStatus, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// The slots of a node in a request.
@@ -218,4 +218,61 @@ pub enum ResizeOutcome {
         /// The cause, in words.
         cause: String,
     },
+}
+
+/// A request for another size of an elastic job: of all processes of its spawn tree (spec E54, E57).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobResize {
+    /// A job of the tree.
+    pub job: JobId,
+    /// The change.
+    pub size: SizeChange,
+    /// The time that the job has: for its answer to an offer, or for its processes to end (seconds). `None` = that of
+    /// the job (`--grace`), or of the DVM (`ferrite_resize_time`).
+    pub time_s: Option<u32>,
+    /// True for a change that the job cannot refuse, and which may leave fewer processes than its smallest size.
+    pub force: bool,
+    /// True for an answer at the end, false for one at the beginning.
+    pub wait: bool,
+}
+
+/// A change of a job's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SizeChange {
+    /// So many more processes.
+    More(u32),
+    /// So many fewer processes.
+    Fewer(u32),
+    /// So many processes in the end.
+    To(u32),
+}
+
+/// The answer to a request for another size of a job, or its outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobResized {
+    /// The job of the request.
+    pub job: JobId,
+    /// The living processes of its spawn tree at this moment.
+    pub size: u32,
+    /// True for more processes, false for fewer.
+    pub is_offer: bool,
+    /// The processes that are offered, that the job has taken, that are to end, or that have ended.
+    pub procs: u32,
+    /// The progress of the request.
+    pub outcome: JobResizeOutcome,
+}
+
+/// The progress or outcome of a request for another size of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobResizeOutcome {
+    /// Refused, with the cause; nothing was done.
+    Refused(String),
+    /// The job has this size already; nothing follows.
+    Unchanged,
+    /// Begun: the job has been told, and has this time (seconds).
+    Begun(u32),
+    /// The job has taken what was offered, wholly or partly, or all processes have ended.
+    Done,
+    /// The job has its former size, for this cause.
+    Failed(String),
 }

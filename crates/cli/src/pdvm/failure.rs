@@ -41,6 +41,9 @@ pub(crate) enum Failure {
     /// The DVM has tried to change its size and failed; the text is its reason.
     #[error("{0}")]
     RolledBack(String),
+    /// An elastic job has not changed its size; the text is the reason.
+    #[error("{0}")]
+    JobKeepsSize(String),
     /// A signal has ended the wait.
     #[error(
         "interrupted while it waited; what has begun goes on, and what a resource manager has not granted yet is not asked for any more"
@@ -101,7 +104,7 @@ impl Failure {
             Failure::Find(_) | Failure::OtherDvm { .. } => "no_dvm",
             Failure::Connection(_) => "connection",
             Failure::Refused(_) | Failure::NotResized(_) => "refused",
-            Failure::RolledBack(_) => "failed",
+            Failure::RolledBack(_) | Failure::JobKeepsSize(_) => "failed",
             Failure::Interrupted(_) => "interrupted",
             Failure::Output(_) | Failure::File { .. } => "output",
             Failure::Surroundings(_) | Failure::NoTerminal | Failure::Terminal(_) | Failure::Machine(_) => "machine",
@@ -123,6 +126,7 @@ impl Failure {
             Failure::RolledBack(_) => {
                 "The DVM has the nodes that it had before. Ask again when the cause is mended; `pdvm nodes` lists what there is."
             }
+            Failure::JobKeepsSize(_) => "`pdvm jobs --tree` shows its size.",
             Failure::Interrupted(_) => "`pdvm status` shows how far it is, `pdvm events --follow` its end.",
             Failure::Astray { .. } => "This is a fault of the software: please report it.",
             Failure::OtherDvm { .. } => "Say which DVM is meant with --namespace, --pid or --dvm-uri.",

@@ -4,7 +4,7 @@
 use ferrite_types::{AllocId, AllocReqId, CampaignKind, JobState, ProcState, SessionId, Signal, StdinTarget};
 use ferrite_wire::control::{
     AppRecord, BatchStatus, CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
-    SessionChoice, SessionStatus,
+    SessionChoice, SessionStatus, TreeSize,
 };
 use serde::Serialize;
 
@@ -305,6 +305,38 @@ pub(crate) struct Job {
     running_at: Option<String>,
     ended_at: Option<String>,
     ran_s: Option<f64>,
+    tree: Option<Tree>,
+}
+
+/// The size of an elastic job, with all that it has spawned.
+#[derive(Debug, Serialize)]
+struct Tree {
+    root: u32,
+    min: u32,
+    max: u32,
+    processes: u32,
+    worlds: u32,
+    pending: Option<Pending>,
+}
+
+/// A change of an elastic job's size that is under way.
+#[derive(Debug, Serialize)]
+struct Pending {
+    change: &'static str,
+    processes: u32,
+    until_s: Option<f64>,
+}
+
+impl Tree {
+    fn of(tree: &TreeSize) -> Tree {
+        let pending = tree.change.map(|change| Pending {
+            change: if change.is_offer { "more" } else { "fewer" },
+            processes: change.procs,
+            until_s: change.until_us.map(seconds),
+        });
+        let TreeSize { root, range, procs, worlds, change: _ } = tree;
+        Tree { root: root.0, min: range.min, max: range.max, processes: *procs, worlds: *worlds, pending }
+    }
 }
 
 impl Job {
@@ -331,6 +363,7 @@ impl Job {
             running_at: job.running_us.map(|at| moment.iso(at)),
             ended_at: job.ended_us.map(|at| moment.iso(at)),
             ran_s: super::jobs::ran_for_us(job, moment).map(seconds),
+            tree: job.tree.as_ref().map(Tree::of),
         }
     }
 }
@@ -613,6 +646,16 @@ pub(crate) struct Resized {
     pub(crate) allocation: Option<AllocId>,
     pub(crate) request: Option<AllocReqId>,
     pub(crate) nodes: Vec<String>,
+}
+
+/// `kind: "job_resized"`.
+#[derive(Serialize)]
+pub(crate) struct JobSize {
+    pub(crate) job: u32,
+    pub(crate) change: &'static str,
+    pub(crate) outcome: &'static str,
+    pub(crate) processes: u32,
+    pub(crate) size: u32,
 }
 
 /// `kind: "trace"`.

@@ -25,6 +25,7 @@ pub(crate) mod samples;
 mod session;
 pub(crate) mod shrink;
 pub(crate) mod signal;
+mod size;
 pub(crate) mod status;
 mod text;
 mod top;
@@ -111,6 +112,7 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
             let request = shrink::request(how)?;
             put(&resize::answer(find()?, request, pushed, json)?)
         }
+        Verb::Resize(how) => put(&size::answer(find()?, &how, json)?),
         Verb::Session(of) => match session::order(of.verb)? {
             None => put(&session::list(&mut find()?, json)?),
             Some(order) => put(&session::carry_out(&mut find()?, &order, json)?),

@@ -8,11 +8,12 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ferrite_types::{AllocId, AllocReqId, JobId, Signal};
-use ferrite_wire::Inheritance;
 use ferrite_wire::control::BatchId;
+use ferrite_wire::{Inheritance, SizeChange};
 
 use super::release::{RankList, parse_ranks};
 use super::signal::parse_signal;
+use super::size::parse_size;
 use crate::args::{ConnectionOptions, UsageError, version};
 
 /// Everything behind `pdvm`.
@@ -70,6 +71,8 @@ pub(crate) enum Verb {
     Grow(GrowOptions),
     /// Remove nodes from it; their processes are ended
     Shrink(ShrinkOptions),
+    /// Change the number of processes of an elastic job (prun --elastic MIN:MAX)
+    Resize(ResizeOptions),
     /// List its sessions (nodes that were requested together, and their jobs), or give one an order
     Session(SessionOptions),
     /// List its batches (prun --batch LIST --detach), follow one, end one, or print its results
@@ -257,6 +260,35 @@ pub(crate) struct ShrinkOptions {
     #[arg(long)]
     pub(crate) force: bool,
     /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+/// Options of `pdvm resize`.
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(
+    after_help = "More processes are an offer: the DVM keeps slots for the job, which takes them by a spawn or refuses. Fewer \
+        processes are told that they are to end, the latest first, and the job may ask for more time or refuse. Exit code: with \
+        --wait 0 when the job has taken what was offered, or the processes have ended; 1 when it has refused, or has not answered in \
+        time."
+)]
+pub(crate) struct ResizeOptions {
+    /// Number of a job, or its namespace as prun --detach prints it. All that it has spawned is a part of it
+    #[arg(value_name = "JOB", value_parser = JobName::parse)]
+    pub(crate) job: JobName,
+    /// So many more, fewer, or in all
+    #[arg(value_name = "+N|-N|=N", allow_hyphen_values = true, value_parser = parse_size)]
+    pub(crate) size: SizeChange,
+    /// The time that the job has: to take the offer, or for its processes to end, which it then cannot put off; 0: the
+    /// processes are ended at once. The default is that of the job (prun --grace) for fewer processes, and the
+    /// parameter ferrite_resize_time
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) grace: Option<u32>,
+    /// End processes also if the job would refuse, or has fewer than its smallest size left
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Answer when the job has the new size or keeps its own, not when it has been told. Ctrl-C ends the wait and not
+    /// the change
     #[arg(long)]
     pub(crate) wait: bool,
 }

@@ -170,6 +170,7 @@ fn running_line() -> JobStatus {
         submitted_us: 120_000_000,
         running_us: Some(120_003_250),
         ended_us: None,
+        tree: None,
     }
 }
 
@@ -264,6 +265,7 @@ pub(crate) fn failed() -> JobDetail {
             submitted_us: 2_000_000,
             running_us: Some(2_004_000),
             ended_us: Some(4_004_000),
+            tree: None,
         },
         nspace: "prte-n0-4711@40".to_owned(),
         states: vec![

@@ -1,15 +1,15 @@
 //! `pdvm jobs --tree`: each job below the one that has spawned it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::JobId;
-use ferrite_wire::control::JobStatus;
+use ferrite_wire::control::{JobStatus, TreeSize};
 
 use super::failure::Failure;
 use super::jobs::{COMMAND_WIDTH, NO_JOBS, first_node, ran_for_us, state};
 use super::json;
 use super::moment::Moment;
-use super::text::{Side, Table, cut, duration, or_none, plain};
+use super::text::{NONE, Side, Table, cut, duration, or_none, plain};
 
 /// The deepest level with an indentation of its own: each job of a chain may spawn its successor, without an end.
 const DEEPEST: usize = 16;
@@ -70,11 +70,12 @@ pub(super) fn to_json(jobs: &[JobStatus], moment: &Moment) -> String {
     json::document("jobs", moment, json::Jobs::of(order, moment))
 }
 
+/// Lays the trees out. One line tells of the whole of an elastic job (spec E61).
 pub(super) fn render(jobs: &[JobStatus], moment: &Moment) -> String {
     if jobs.is_empty() {
         return NO_JOBS.to_owned();
     }
-    let columns = [
+    let mut columns = vec![
         ("JOB", Side::Left),
         ("STATE", Side::Left),
         ("PROCS", Side::Right),
@@ -85,9 +86,16 @@ pub(super) fn render(jobs: &[JobStatus], moment: &Moment) -> String {
         ("COMMAND", Side::Left),
         ("WAITS FOR", Side::Left),
     ];
+    // Most jobs are not elastic.
+    let has_elastic = jobs.iter().any(|job| job.tree.is_some());
+    if has_elastic {
+        let own = [("SIZE", Side::Right), ("RANGE", Side::Left), ("WORLDS", Side::Right), ("CHANGE", Side::Left)];
+        columns.splice(3..3, own);
+    }
     let mut table = Table::new(&columns);
+    let mut told = BTreeSet::new();
     for (depth, job) in in_order(jobs) {
-        table.row(vec![
+        let mut row = vec![
             name(depth, job),
             state(job),
             job.procs.to_string(),
@@ -97,9 +105,29 @@ pub(super) fn render(jobs: &[JobStatus], moment: &Moment) -> String {
             or_none(ran_for_us(job, moment).map(duration)),
             cut(&job.command, COMMAND_WIDTH),
             plain(&job.waiting_for),
-        ]);
+        ];
+        if has_elastic {
+            // One line tells of the whole tree: that of its oldest job that is not over.
+            let tree = job.tree.as_ref().filter(|tree| job.ending.is_none() && told.insert(tree.root));
+            row.splice(3..3, size(tree, moment));
+        }
+        table.row(row);
     }
     table.render()
+}
+
+/// Formats the size of an elastic job: its processes, its range, its worlds, and the change that is under way.
+fn size(tree: Option<&TreeSize>, moment: &Moment) -> [String; 4] {
+    let Some(TreeSize { range, procs, worlds, change, .. }) = tree else {
+        return std::array::from_fn(|_| NONE.to_owned());
+    };
+    let change = change.map(|change| {
+        let sign = if change.is_offer { "+" } else { "-" };
+        let left = change.until_us.map(|until| until.saturating_sub(moment.dvm_us));
+        let left = left.map_or_else(String::new, |left| format!(" ({} left)", duration(left)));
+        format!("{sign}{}{left}", change.procs)
+    });
+    [procs.to_string(), range.to_string(), worlds.to_string(), or_none(change)]
 }
 
 /// Formats the number of a job at its depth. A job whose parent is not shown names it.
@@ -113,7 +141,8 @@ fn name(depth: usize, job: &JobStatus) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_wire::control::Ending;
+    use ferrite_types::SizeRange;
+    use ferrite_wire::control::{Ending, PendingChange};
 
     use super::*;
     use crate::pdvm::samples;
@@ -145,6 +174,23 @@ mod tests {
         let expected = ["1 null [2,5]", "2 1 [3]", "3 2 []", "5 1 []", "4 null []", "7 6 []"];
         assert_eq!(told.collect::<Vec<_>>(), expected);
         assert_eq!(render(&[], &samples::moment()), NO_JOBS);
+    }
+
+    /// (spec E61)
+    #[test]
+    fn an_elastic_job_has_its_size_and_its_change_on_one_line() {
+        let range = SizeRange { min: 2, max: 8 };
+        let change =
+            Some(PendingChange { is_offer: true, procs: 2, until_us: Some(samples::moment().dvm_us + 9_000_000) });
+        let tree = |root, change| Some(TreeSize { root: JobId(root), range, procs: 5, worlds: 2, change });
+        let mut jobs = family();
+        jobs[1].tree = tree(1, None);
+        jobs[2].tree = tree(1, change);
+        jobs[4].tree = tree(1, change);
+        jobs[3].tree = tree(4, Some(PendingChange { is_offer: false, procs: 1, until_us: None }));
+        insta::assert_snapshot!(render(&jobs, &samples::moment()));
+        let json: serde_json::Value = serde_json::from_str(&to_json(&jobs, &samples::moment())).unwrap();
+        insta::assert_snapshot!(json["jobs"][2]["tree"]);
     }
 
     /// Trees (spec L131).

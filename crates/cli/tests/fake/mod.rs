@@ -209,6 +209,7 @@ pub(crate) fn waiting(job: u32) -> JobStatus {
         submitted_us: 1,
         running_us: None,
         ended_us: None,
+        tree: None,
     }
 }
 

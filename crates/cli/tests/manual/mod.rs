@@ -123,6 +123,13 @@ fn examples(name: &str) -> String {
             ("pdvm grow --host n5,n6:4 --wait", "Two nodes more; returns when they are there."),
             ("pdvm grow --nodes 2 --reserve --req-id weekend", "Two nodes for jobs of prun --alloc-refid weekend."),
         ],
+        "pdvm-resize" => &[
+            (
+                "pdvm resize 3 +2 --wait",
+                "Two more processes are offered to job 3; the answer says whether it has taken them.",
+            ),
+            ("pdvm resize 3 =4 --grace 60", "Job 3 is to have four processes. Those that are to end have a minute."),
+        ],
         "pdvm-shrink" => &[("pdvm shrink --nodes 2 --wait", "Two nodes less, idle ones first.")],
         "pdvm-session" => &[("pdvm session list", "The sessions, their nodes and jobs.")],
         "pdvm-session-list" => &[("pdvm session list", "The sessions, their nodes and jobs.")],

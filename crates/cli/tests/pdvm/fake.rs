@@ -13,7 +13,7 @@ use ferrite_wire::control::{
     Ending, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus, Reply, Request,
     SessionStatus, greeting,
 };
-use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
+use ferrite_wire::{DvmContact, JobResizeOutcome, JobResized, Resize, ResizeOutcome, ResizeRequest};
 
 type Answer = dyn Fn(&Request) -> Option<Reply> + Send + Sync;
 
@@ -123,6 +123,7 @@ fn converse(mut client: UnixStream, script: &Script, orders: &Mutex<Vec<Request>
                         | Request::KillTree(_)
                         | Request::Signal { .. }
                         | Request::Resize(_)
+                        | Request::ResizeJob(_)
                         | Request::Session { .. }
                 );
                 if is_order {
@@ -172,6 +173,10 @@ pub(crate) fn usual(request: &Request) -> Reply {
                 panic!("pdvm does not ask for that");
             };
             resized(if wait { ResizeOutcome::Done } else { ResizeOutcome::Begun })
+        }
+        Request::ResizeJob(ask) => {
+            let outcome = if ask.wait { JobResizeOutcome::Done } else { JobResizeOutcome::Begun(30) };
+            Reply::JobResized(JobResized { job: ask.job, size: 4, is_offer: true, procs: 2, outcome })
         }
         Request::Batch(BatchOrder::List) => Reply::Batches(vec![batch()]),
         Request::Batch(BatchOrder::Cancel(_)) => Reply::Ordered,
@@ -279,6 +284,7 @@ fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
         submitted_us: 8_000_000,
         running_us: Some(8_100_000),
         ended_us,
+        tree: None,
     }
 }
 

@@ -5,10 +5,11 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ferrite_types::HostEntry;
+use ferrite_types::{HostEntry, JobId};
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{
-    AddedHost, GrowRequest, Inheritance, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+    AddedHost, GrowRequest, Inheritance, JobResize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest,
+    SizeChange, SlotChange,
 };
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -163,4 +164,21 @@ fn whoever_stops_to_wait_is_told_that_it_goes_on() {
         is_framed(&err);
         assert!(err.contains("what has begun goes on"), "{err}");
     }
+}
+
+/// (spec E54, E57)
+#[test]
+fn requests_for_processes_of_a_job_reach_the_dvm_as_they_were_meant() {
+    let fake = Fake::new();
+    let (code, out, err) = told(&run(pdvm(&fake).args(["resize", "7", "+2", "--grace", "5", "--wait"])));
+    let says = "Grown: job 7 has spawned 2 processes, and has 4 processes\n";
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), says, ""));
+    run(pdvm(&fake).args(["resize", "--force", "7", "-2"]));
+    run(pdvm(&fake).args(["resize", "7", "=4", "--json"]));
+    let ask = JobResize { job: JobId(7), size: SizeChange::To(4), time_s: None, force: false, wait: false };
+    let more = JobResize { size: SizeChange::More(2), time_s: Some(5), wait: true, ..ask.clone() };
+    let fewer = JobResize { size: SizeChange::Fewer(2), force: true, ..ask.clone() };
+    assert_eq!(fake.asked(), [more, fewer, ask].map(Request::ResizeJob));
+    let (code, _, err) = told(&run(pdvm(&fake).args(["resize", "7", "2"])));
+    assert!(code == Some(1) && err.contains("+N for more"), "{err}");
 }

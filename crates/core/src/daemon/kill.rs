@@ -54,6 +54,70 @@ impl Daemon {
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, KILL_GRACE_MS));
     }
 
+    /// Notes processes that are to end: the head hears of each end at once (spec E57).
+    pub(super) fn on_retiring(&mut self, procs: &[(JobId, Vec<Rank>)], cx: &mut Cx) {
+        for (id, ranks) in procs {
+            let Some(job) = self.jobs.get_mut(id) else { continue };
+            for rank in ranks {
+                if let Some(local) = job.procs.get_mut(rank) {
+                    local.retires = true;
+                }
+            }
+            self.report_ends(*id, cx);
+        }
+    }
+
+    /// Sends SIGCONT and SIGTERM to processes that have had their time (spec E58).
+    pub(super) fn on_retire(&mut self, procs: &[(JobId, Vec<Rank>)], cx: &mut Cx) {
+        for (id, ranks) in procs {
+            if self.signal_retired(*id, Some(ranks), &[Signal::CONT, Signal::TERM], cx) {
+                self.read_last(cx);
+                cx.set_timer(DaemonTimer::RetireStep(*id), after(cx.now, TERM_GRACE_MS));
+            }
+        }
+    }
+
+    /// Sends SIGKILL to processes of the job that have not ended after SIGTERM. Those that are gone and whose pipes
+    /// something else holds open are waited for no longer.
+    pub(super) fn on_retire_step(&mut self, id: JobId, cx: &mut Cx) {
+        if self.signal_retired(id, None, &[Signal::KILL], cx) {
+            cx.set_timer(DaemonTimer::RetireStep(id), after(cx.now, KILL_GRACE_MS));
+        }
+    }
+
+    /// Signals living processes of a job that were ordered to end; `ranks` are ordered now. At the last signal the
+    /// pipes of those that are gone are closed. True while there are any.
+    fn signal_retired(&mut self, id: JobId, ranks: Option<&[Rank]>, signals: &[Signal], cx: &mut Cx) -> bool {
+        let Some(job) = self.jobs.get_mut(&id) else { return false };
+        if job.kill.is_some() {
+            // The whole job is being ended.
+            return false;
+        }
+        let mut gone = Vec::new();
+        let mut is_any = false;
+        for proc in job.living().collect::<Vec<_>>() {
+            let Some(local) = job.procs.get_mut(&proc.rank) else { continue };
+            let is_meant = ranks.map_or(local.is_retired, |ranks| ranks.contains(&proc.rank));
+            if !is_meant {
+                continue;
+            }
+            is_any = true;
+            local.is_retired = true;
+            // A process that has already ended by itself keeps its own exit status.
+            local.killed |= local.exit.is_none();
+            if local.exit.is_some() && ranks.is_none() {
+                local.stdout.closed = true;
+                local.stderr.closed = true;
+                gone.push(proc);
+            }
+            if !local.has_left() {
+                signals.iter().for_each(|signal| cx.effect(Effect::Signal { proc, signal: *signal }));
+            }
+        }
+        gone.into_iter().for_each(|proc| self.try_complete(proc, cx));
+        is_any
+    }
+
     /// Sends SIGKILL to all processes that have not had it. True when there was any.
     pub(super) fn kill_spared(&mut self, cx: &mut Cx) -> bool {
         let is_spared = |job: &LocalJob| job.kill != Some(KillStep::Killing) && job.living().next().is_some();

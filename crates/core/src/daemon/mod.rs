@@ -154,6 +154,11 @@ impl Daemon {
             DaemonMessage::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
             // The streams keep their order: the notice has gone to the processes.
             DaemonMessage::Withdrawal(campaign) => cx.send_head(HeadMessage::WithdrawalTold(campaign)),
+            DaemonMessage::Retiring { change, procs } => {
+                self.on_retiring(&procs, cx);
+                cx.send_head(HeadMessage::WithdrawalTold(change));
+            }
+            DaemonMessage::Retire(procs) => self.on_retire(&procs, cx),
             DaemonMessage::SpawnedEnded { parent, job, code } => self.on_spawned_ended(parent, job, code, cx),
             DaemonMessage::SessionReply { id, result } => self.on_session_reply(id, result, cx),
             DaemonMessage::Launch(order) => self.on_launch(*order, cx),
@@ -199,6 +204,7 @@ impl Daemon {
             DaemonTimer::CallLimit(token) => self.on_call_limit(token, cx),
             DaemonTimer::Log(id) => self.on_log_deadline(id, cx),
             DaemonTimer::KillStep(job) => self.on_kill_step(job, cx),
+            DaemonTimer::RetireStep(job) => self.on_retire_step(job, cx),
             DaemonTimer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             DaemonTimer::LastWords => self.part_with_clients(cx),
             DaemonTimer::Departure => self.on_departure_deadline(cx),

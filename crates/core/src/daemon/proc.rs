@@ -29,6 +29,10 @@ pub(super) struct LocalProc {
     pub(super) killed: bool,
     /// True when the head keeps data or lookups of it that go with it: its end is reported at once.
     pub(super) is_kept_for: bool,
+    /// True when it was told that it is to end: its end is reported at once.
+    pub(super) retires: bool,
+    /// True when it was ordered to end, and others of its job go on.
+    pub(super) is_retired: bool,
     /// The number of times that it was started again.
     pub(super) restarts: u32,
     pub(super) stdout: OutStream,
@@ -59,6 +63,8 @@ impl LocalProc {
             abort_code: None,
             killed: false,
             is_kept_for: false,
+            retires: false,
+            is_retired: false,
             restarts: 0,
             stdout: OutStream::default(),
             stderr: OutStream::default(),
@@ -229,7 +235,7 @@ impl Daemon {
         if !job.launch_reported {
             return;
         }
-        let is_kept_for = |rank| job.procs.get(&rank).is_some_and(|local| local.is_kept_for);
+        let is_kept_for = |rank| job.procs.get(&rank).is_some_and(|local| local.is_kept_for || local.retires);
         let is_urgent = job.ends.iter().any(|end| end.state.is_error() || is_kept_for(end.rank));
         if !job.ends.is_empty() && (is_urgent || job.living().next().is_none()) {
             let ends = std::mem::take(&mut job.ends);

@@ -203,6 +203,7 @@ impl Head {
     fn finish(&mut self, cx: &mut Cx) {
         self.run_activated(cx);
         self.end_drains(cx);
+        self.settle_sizes(cx);
         self.part_with_everybody(cx);
     }
 }

@@ -48,6 +48,8 @@ const SWITCHES: [&CStr; 4] =
 /// on or off, or the time that the job needs (seconds).
 const REFUSE: &CStr = c"ferrite.withdrawal.refuse";
 const DEFER: &CStr = c"ferrite.withdrawal.defer";
+/// A key of this DVM: an elastic job refuses the offer of more processes (spec E56). The value is on or off.
+const REFUSE_GROWTH: &CStr = c"ferrite.growth.refuse";
 
 /// Keys that are refused, with the reason.
 const NOT_OFFERED: [(&CStr, &str); 9] = [
@@ -89,7 +91,7 @@ pub(super) fn order(
         [] => return Err(Refusal::unsupported(format!("{} is not offered", directives[0].key))),
         _ => return Err(Refusal::unsupported("it has several operations: give one at a time")),
     };
-    if info.is(REFUSE) || info.is(DEFER) {
+    if info.is(REFUSE) || info.is(DEFER) || info.is(REFUSE_GROWTH) {
         return answer(info, targets);
     }
     let targets = named(own, targets, dvm)?;
@@ -122,13 +124,14 @@ pub(super) fn order(
     }
 }
 
-/// The answer of the caller's job to the notice that nodes are to leave (spec E52, E53).
+/// The answer of the caller's job to the notice that nodes are to leave, or that it may grow (spec E52, E53, E56).
 fn answer(info: &Info, targets: &[Proc]) -> Result<ControlOrder, Refusal> {
     if !targets.is_empty() {
         return Err(Refusal::bad(format!("{}: a job answers for itself: name no processes", info.key)));
     }
-    if info.is(REFUSE) {
+    if info.is(REFUSE) || info.is(REFUSE_GROWTH) {
         return match info.value {
+            Value::Bool(true) if info.is(REFUSE_GROWTH) => Ok(ControlOrder::RefuseGrowth),
             Value::Bool(true) => Ok(ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse)),
             _ => Err(Refusal::bad(format!("{}: it is true or left out", info.key))),
         };
@@ -140,7 +143,7 @@ fn answer(info: &Info, targets: &[Proc]) -> Result<ControlOrder, Refusal> {
 }
 
 fn is_operation(info: &Info) -> bool {
-    let others = [sys::PMIX_JOB_CTRL_DEFINE_PSET, sys::PMIX_JOB_CTRL_SIGNAL, REFUSE, DEFER];
+    let others = [sys::PMIX_JOB_CTRL_DEFINE_PSET, sys::PMIX_JOB_CTRL_SIGNAL, REFUSE, DEFER, REFUSE_GROWTH];
     SWITCHES.iter().chain(&others).any(|key| info.is(key))
 }
 
@@ -243,7 +246,7 @@ mod tests {
         }
     }
 
-    /// (spec E52, E53)
+    /// (spec E52, E53, E56)
     #[test]
     fn a_job_answers_for_itself_with_a_refusal_or_a_time() {
         let ask = |targets: &[Proc], key: &CStr, value: Value| {
@@ -252,7 +255,9 @@ mod tests {
         let says = |answer| Ok(ControlOrder::AnswerWithdrawal(answer));
         assert_eq!(ask(&[], REFUSE, Value::Bool(true)), says(WithdrawalAnswer::Refuse));
         assert_eq!(ask(&[], DEFER, Value::Uint(30)), says(WithdrawalAnswer::Defer(30)));
+        assert_eq!(ask(&[], REFUSE_GROWTH, Value::Bool(true)), Ok(ControlOrder::RefuseGrowth));
         for (key, value) in [
+            (REFUSE_GROWTH, Value::Bool(false)),
             (REFUSE, Value::Bool(false)),
             (REFUSE, Value::Uint(1)),
             (DEFER, Value::Uint(0)),

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{JobId, PmixStatus, ProcId, ProcState, Rank};
-use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcFailure, ToolName, Withdrawal};
+use ferrite_wire::{EventInfo, EventRange, EventSource, GrowthOffer, PmixEvent, ProcFailure, ToolName, Withdrawal};
 
 use super::control::job_of;
 
@@ -94,7 +94,7 @@ pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notic
         }
         EventInfo::Proc { proc, code } => [Some(affected(name(proc))), ended(code)].into_iter().flatten().collect(),
         EventInfo::Withdrawal(notice) => {
-            let Withdrawal { job, ranks, nodes, seconds, alloc_id, req_id } = &**notice;
+            let Withdrawal { job, ranks, nodes, of_procs: _, seconds, alloc_id, req_id } = &**notice;
             let nspace = job.nspace(dvm);
             let ranks = ranks.iter().map(|rank| Proc::new(&nspace, rank.0)).collect();
             let mut info = vec![
@@ -107,6 +107,19 @@ pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notic
             ];
             info.extend(req_id.iter().map(|id| Info::new(sys::PMIX_ALLOC_REQ_ID, &**id)));
             info
+        }
+        EventInfo::Growth(offer) => {
+            let GrowthOffer { root: _, procs, slots, seconds, alloc_id, req_id } = &**offer;
+            let nodes: Vec<&str> = slots.iter().map(|(node, _)| node.as_str()).collect();
+            vec![
+                // Open MPI's handler for everything else ends the process.
+                Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+                Info::new(sys::PMIX_NUM_SLOTS, *procs),
+                Info::new(sys::PMIX_ALLOC_NODE_LIST, nodes.join(",").as_str()),
+                Info::new(sys::PMIX_TIME_REMAINING, *seconds),
+                Info::new(sys::PMIX_ALLOC_ID, &**alloc_id),
+                Info::new(sys::PMIX_ALLOC_REQ_ID, &**req_id),
+            ]
         }
         EventInfo::Member { group, proc } => {
             vec![affected(name(proc)), Info::new(sys::PMIX_GROUP_ID, group.as_str())]
@@ -217,7 +230,7 @@ fn code(state: ProcState) -> Option<Status> {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
+    use ferrite_types::pmix_status::{FERRITE_GROWTH_OFFERED, PMIX_ALLOC_TIMEOUT_WARNING};
 
     use super::*;
 
@@ -262,6 +275,7 @@ mod tests {
             job: JobId(1),
             ranks: vec![Rank(2)],
             nodes: vec!["n1".to_owned(), "n2".to_owned()],
+            of_procs: false,
             seconds: 30,
             alloc_id: "a1".into(),
             req_id: Some("mine".into()),
@@ -273,6 +287,30 @@ mod tests {
             Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2"),
             Info::new(sys::PMIX_ALLOC_ID, "a1"),
             Info::new(sys::PMIX_ALLOC_REQ_ID, "mine"),
+        ];
+        assert!(named.iter().all(|info| notice.info.contains(info)), "{:?}", notice.info);
+    }
+
+    /// (spec E54)
+    #[test]
+    fn an_offer_says_how_many_processes_where_and_how_long() {
+        let offer = GrowthOffer {
+            root: JobId(1),
+            procs: 3,
+            slots: vec![("n1".to_owned(), 2), ("n2".to_owned(), 1)],
+            seconds: 30,
+            alloc_id: "a1".into(),
+            req_id: "resize-4".into(),
+        };
+        let info = EventInfo::Growth(Box::new(offer));
+        let event = PmixEvent { code: FERRITE_GROWTH_OFFERED, source: EventSource::Dvm, info };
+        let notice = notice("d", Proc::new("d@0", 2), &event).unwrap();
+        let named = [
+            Info::new(sys::PMIX_NUM_SLOTS, 3_u32),
+            Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2"),
+            Info::new(sys::PMIX_TIME_REMAINING, 30_u32),
+            Info::new(sys::PMIX_ALLOC_ID, "a1"),
+            Info::new(sys::PMIX_ALLOC_REQ_ID, "resize-4"),
         ];
         assert!(named.iter().all(|info| notice.info.contains(info)), "{:?}", notice.info);
     }

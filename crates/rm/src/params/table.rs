@@ -156,6 +156,12 @@ pub const KNOWN: &[Known] = &[
         "command that is given the names of nodes, one a line on standard input, that have left the DVM",
     ),
     known(
+        "ferrite_resize_time",
+        Kind::Number(1, 86_400),
+        Some("30"),
+        "seconds that an elastic job has to take an offer of pdvm resize, or for its processes to end when the job has no --grace",
+    ),
+    known(
         "ferrite_sendmail",
         Kind::Text,
         None,

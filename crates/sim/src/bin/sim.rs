@@ -25,7 +25,7 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             kind and orders for them; --families, with jobs that spawn others, connect and
                                             exchange data; --pushed, with changes that a scheduler
                                             pushes; --graces, with jobs that have time before their
-                                            nodes leave; --queues, with more jobs than slots; --all: each in turn, sharing seconds and number
+                                            nodes leave; --queues, with more jobs than slots; --sizes, with a job whose size changes; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
@@ -126,6 +126,7 @@ impl Words {
             ("--pushed", Family::Pushed),
             ("--graces", Family::Graces),
             ("--queues", Family::Queues),
+            ("--sizes", Family::Sizes),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
@@ -134,8 +135,8 @@ impl Words {
             [family] => family,
             _ => {
                 return Err(
-                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces and --queues are \
-                     families: name one"
+                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces, --queues and \
+                     --sizes are families: name one"
                         .to_owned(),
                 );
             }
@@ -244,11 +245,12 @@ impl Words {
         let pushed = Mutation::PUSHED.into_iter().map(|mutation| (mutation, Family::Pushed));
         let graces = Mutation::GRACES.into_iter().map(|mutation| (mutation, Family::Graces));
         let queues = Mutation::QUEUES.into_iter().map(|mutation| (mutation, Family::Queues));
+        let sizes = Mutation::SIZES.into_iter().map(|mutation| (mutation, Family::Sizes));
         let about_size = elastic.chain(managed).chain(pushed).chain(graces);
         let is_wanted = |(mutation, _): &(Mutation, Family)| {
             names.is_empty() || names.iter().any(|name| *name == format!("{mutation:?}"))
         };
-        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families).chain(queues);
+        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families).chain(queues).chain(sizes);
         for (mutation, family) in all.filter(is_wanted) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
@@ -325,11 +327,13 @@ enum Family {
     Graces,
     /// A DVM with more jobs than slots.
     Queues,
+    /// A DVM with a job that changes its size.
+    Sizes,
 }
 
 /// All families, each with its share of the time (percent): recent finds get the most.
-const FAMILIES: [(Family, u64); 10] = [
-    (Family::Plain, 18),
+const FAMILIES: [(Family, u64); 11] = [
+    (Family::Plain, 14),
     (Family::Losses, 8),
     (Family::Elastic, 14),
     (Family::Steps, 10),
@@ -339,6 +343,7 @@ const FAMILIES: [(Family, u64); 10] = [
     (Family::Pushed, 4),
     (Family::Graces, 6),
     (Family::Queues, 4),
+    (Family::Sizes, 4),
 ];
 
 impl Family {
@@ -354,6 +359,7 @@ impl Family {
             Family::Pushed => "pushed",
             Family::Graces => "graces",
             Family::Queues => "queues",
+            Family::Sizes => "sizes",
         }
     }
 }
@@ -371,6 +377,7 @@ impl Draw {
             Family::Pushed => Scenario::pushed(seed),
             Family::Graces => Scenario::graces(seed),
             Family::Queues => Scenario::queues(seed),
+            Family::Sizes => Scenario::sizes(seed),
         }
     }
 }

@@ -97,7 +97,11 @@ impl Events {
 fn number(event: &PmixEvent) -> Option<u64> {
     match &event.info {
         EventInfo::Raised(bytes) => Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?)),
-        EventInfo::Job { .. } | EventInfo::Proc { .. } | EventInfo::Member { .. } | EventInfo::Withdrawal(_) => None,
+        EventInfo::Job { .. }
+        | EventInfo::Proc { .. }
+        | EventInfo::Member { .. }
+        | EventInfo::Withdrawal(_)
+        | EventInfo::Growth(_) => None,
     }
 }
 

@@ -223,7 +223,9 @@ impl Graces {
                 self.maps.insert(registration.order.job, registration.order.map.clone());
             }
             Effect::Pmix(PmixEffect::Event { event, .. }) => {
-                if let EventInfo::Withdrawal(notice) = &event.info
+                if matches!(&event.info, EventInfo::Withdrawal(notice) if notice.of_procs) {
+                    // Their nodes stay.
+                } else if let EventInfo::Withdrawal(notice) = &event.info
                     && event.code == FERRITE_NODES_STAY
                 {
                     let stays = |proc: &ProcId| proc.job == notice.job && notice.ranks.contains(&proc.rank);

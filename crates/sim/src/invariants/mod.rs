@@ -51,6 +51,7 @@ mod reasons;
 mod restarts;
 mod session_book;
 mod silence;
+mod sizes;
 mod slots;
 mod spawns;
 mod struck;
@@ -68,6 +69,7 @@ use ferrite_core::{Effect, Input};
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, PmixStatus, ProcId};
 use ferrite_wire::Message;
+use ferrite_wire::control::Request;
 
 use crate::fault::Fault;
 use crate::queue::Time;
@@ -253,6 +255,9 @@ impl Referee {
         }
         if !scenario.children.is_empty() {
             referee.know_families(scenario);
+        }
+        if scenario.questions.iter().any(|(_, question)| matches!(question, Request::ResizeJob(_))) {
+            referee.invariants.push(Box::new(sizes::Sizes::new(scenario)));
         }
         if scenario.resizes() {
             referee.know_changes(scenario);

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, Transition};
+use ferrite_core::{Effect, HeadInput, Input, PmixEffect, Transition};
 use ferrite_types::{JobId, ProcId, ProcState, Rank};
-use ferrite_wire::control::Reply;
+use ferrite_wire::EventInfo;
+use ferrite_wire::control::{Reply, Request};
 
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
@@ -16,12 +17,14 @@ pub(super) struct Whole {
     survives: Vec<bool>,
     /// Processes that have ended well.
     well: BTreeSet<ProcId>,
+    /// True once somebody has asked for fewer processes of a job, which are not told.
+    at_once: bool,
 }
 
 impl Whole {
     pub(super) fn new(scenario: &Scenario) -> Whole {
         let survives = scenario.jobs.iter().map(|job| job.spec.options.tolerates_failures()).collect();
-        Whole { survives, well: BTreeSet::new() }
+        Whole { survives, ..Whole::default() }
     }
 
     fn ends_well(&self, job: JobId, procs: u32) -> Result<(), String> {
@@ -39,6 +42,22 @@ impl Invariant for Whole {
         match what {
             Observation::Effect { effect: Effect::Trace(Transition::Proc { proc, to, .. }), .. }
                 if *to == ProcState::Terminated =>
+            {
+                self.well.insert(*proc);
+            }
+            // Processes by which their job is to become smaller may end as they like (spec E58).
+            Observation::Effect { effect: Effect::Pmix(PmixEffect::Event { event, .. }), .. } => {
+                if let EventInfo::Withdrawal(notice) = &event.info
+                    && notice.of_procs
+                {
+                    self.well.extend(notice.ranks.iter().map(|rank| ProcId { job: notice.job, rank: *rank }));
+                }
+            }
+            Observation::Input { input: Input::Head(HeadInput::Request { request, .. }), .. } => {
+                self.at_once |= matches!(request, Request::ResizeJob(ask) if ask.time_s == Some(0));
+            }
+            Observation::Effect { effect: Effect::Trace(Transition::Proc { proc, to, .. }), .. }
+                if *to == ProcState::KilledByCmd && self.at_once =>
             {
                 self.well.insert(*proc);
             }

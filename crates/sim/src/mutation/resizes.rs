@@ -68,8 +68,30 @@ impl ResizeMutations {
         {
             **order = ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Defer(1));
         }
+        if let (Mutation::UnheardDecline, Input::Daemon(DaemonInput::Pmix(PmixCall::Control { order, .. }))) =
+            (mutation, &mut *input)
+            && **order == ControlOrder::RefuseGrowth
+        {
+            **order = ControlOrder::Signal { targets: Vec::new(), signal: Signal::CONT };
+        }
         let Input::Link(LinkInput::Frame { frame, .. }) = input else { return };
         match (mutation, rank) {
+            (Mutation::HastyEnd, _) => replace(frame, |message| match message {
+                Message::Daemon(DaemonMessage::Retiring { procs, .. }) => {
+                    Some(Message::Daemon(DaemonMessage::Retire(procs)))
+                }
+                _ => None,
+            }),
+            (Mutation::ForgottenEnd, _) if says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Retire(_)))) => {
+                frame.kind = FrameKind::Heartbeat;
+            }
+            (Mutation::OthersEnd, _) => replace(frame, |message| match message {
+                Message::Daemon(DaemonMessage::Retire(mut procs)) => {
+                    procs.iter_mut().flat_map(|(_, ranks)| ranks).for_each(|rank| rank.0 = rank.0.saturating_sub(1));
+                    Some(Message::Daemon(DaemonMessage::Retire(procs)))
+                }
+                _ => None,
+            }),
             (Mutation::UncountedReport, DaemonRank::HEAD)
                 if !self.coming.is_empty() && says(frame, |m| matches!(m, Message::Head(HeadMessage::Report(_)))) =>
             {
@@ -123,6 +145,15 @@ impl ResizeMutations {
                 *wanted = std::mem::take(wanted).into_iter().flat_map(twice).collect();
             }
             Mutation::NoEvent => wanted.retain(|e| !is_event(e)),
+            Mutation::UnheardOffer => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if matches!(event.info, EventInfo::Growth(_)))),
+            Mutation::LargeOffer => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect
+                    && let EventInfo::Growth(offer) = &mut event.info
+                {
+                    offer.slots.iter_mut().for_each(|(_, slots)| *slots += 1);
+                }
+            }),
+            Mutation::UntoldSize => wanted.retain(|e| !matches!(e, Effect::Reply { reply: Reply::JobResized(_), .. })),
             Mutation::NoStay => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if event.code == FERRITE_NODES_STAY)),
             Mutation::NoNotice => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if matches!(event.info, EventInfo::Withdrawal(_)))),
             Mutation::LongPromise => wanted.iter_mut().for_each(|effect| {

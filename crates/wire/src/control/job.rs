@@ -41,6 +41,34 @@ pub struct JobStatus {
     pub running_us: Option<u64>,
     /// The time of its end.
     pub ended_us: Option<u64>,
+    /// The size of its spawn tree; `None` = it is not elastic.
+    pub tree: Option<TreeSize>,
+}
+
+/// The size of an elastic job: of all processes of its spawn tree (spec E51).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeSize {
+    /// The job at the root of the tree; it may be over.
+    pub root: JobId,
+    /// The sizes that it may have.
+    pub range: SizeRange,
+    /// Its living processes.
+    pub procs: u32,
+    /// Its jobs that are not over: its worlds.
+    pub worlds: u32,
+    /// The change that is under way (`pdvm resize`).
+    pub change: Option<PendingChange>,
+}
+
+/// A change of an elastic job's size that is under way (spec E54, E57).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingChange {
+    /// True for an offer of more processes, false for processes that are to end.
+    pub is_offer: bool,
+    /// The number of processes.
+    pub procs: u32,
+    /// The end of its time (microseconds since the DVM began); `None` = it has not begun, or is over.
+    pub until_us: Option<u64>,
 }
 
 /// The kind of a job's end.

@@ -25,6 +25,7 @@ impl Head {
             Request::Feed(job) => return self.on_feed(id, job, cx),
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Push(request) => return self.on_push(id, &request, cx),
+            Request::ResizeJob(ask) => return self.on_job_resize(id, &ask, cx),
             Request::Defaults => Reply::Defaults(self.job_defaults()),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
             Request::Session { session, directive } => return self.on_session_request(id, &session, &directive, cx),
@@ -97,9 +98,14 @@ impl Head {
     }
 
     pub(in crate::head) fn no_such_job(&self, id: JobId) -> Reply {
-        Reply::Refused(match self.clients.history.find(id) {
+        Reply::Refused(self.why_not_there(id))
+    }
+
+    /// The reason why a job cannot be found.
+    pub(in crate::head) fn why_not_there(&self, id: JobId) -> String {
+        match self.clients.history.find(id) {
             Some(_) => format!("Job {id} is over."),
             None => format!("There is no job {id}; `pdvm jobs` lists them."),
-        })
+        }
     }
 }

@@ -135,10 +135,15 @@ impl Campaigns {
         shrink.map(|(id, campaign)| campaign.whole().unwrap_or(*id))
     }
 
+    /// A number for a new change.
+    pub(super) fn number(&mut self) -> CampaignId {
+        self.last += 1;
+        CampaignId(self.last)
+    }
+
     /// Adds a campaign.
     pub(super) fn add(&mut self, campaign: Campaign) -> CampaignId {
-        self.last += 1;
-        let id = CampaignId(self.last);
+        let id = self.number();
         self.open.insert(id, campaign);
         id
     }
@@ -270,7 +275,7 @@ impl Head {
 
     pub(in crate::head) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
         // The timer may have fired before the campaign ended.
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return self.on_size_timer(id, cx) };
         match campaign.phase {
             Phase::Launching { .. } => self.on_grow_deadline(id, cx),
             Phase::WiringUp { .. } => self.on_late_wireup(id, cx),
@@ -282,6 +287,7 @@ impl Head {
 
     /// Cancels the open campaigns at the end of the DVM and answers their requesters (spec E6).
     pub(super) fn drain_campaigns(&mut self, cx: &mut Cx) {
+        self.drain_sizes(cx);
         for (id, campaign) in std::mem::take(&mut self.elastic.campaigns.open) {
             cx.cancel_timer(HeadTimer::Campaign(id));
             let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();

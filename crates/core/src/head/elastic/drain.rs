@@ -17,7 +17,7 @@ use crate::head::lists::listed;
 
 /// The time for a daemon to pass the notice on (milliseconds). After that it counts as told: a daemon that hangs for
 /// longer is lost, or its processes have had their time.
-const TELL_MS: u64 = 20_000;
+pub(super) const TELL_MS: u64 = 20_000;
 
 /// The wait of a shrink for processes.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Head {
         for (job, time) in &graces {
             let seconds = u32::try_from(time.as_micros().div_ceil(1_000_000)).unwrap_or(u32::MAX);
             let (alloc_id, req_id, nodes) = (alloc_id.clone(), req_id.clone(), nodes.clone());
-            let notice = Withdrawal { job: *job, ranks: Vec::new(), nodes, seconds, alloc_id, req_id };
+            let notice = Withdrawal { job: *job, ranks: Vec::new(), nodes, of_procs: false, seconds, alloc_id, req_id };
             untold.insert_all(&self.announce_withdrawal(notice, &daemons, cx));
         }
         cx.multicast(Dest::Many(untold.clone()), DaemonMessage::Withdrawal(id));
@@ -87,6 +87,8 @@ impl Head {
         if let Some(drain) = self.elastic.campaigns.drain_mut(id) {
             drain.untold.remove(daemon);
             self.begin_graces(id, cx);
+        } else {
+            self.on_retiring_told(daemon, id);
         }
     }
 

@@ -9,6 +9,7 @@ mod grants;
 mod grow;
 mod late_wireup;
 mod launch_fence;
+mod offers;
 mod parts;
 mod phase;
 mod plan;
@@ -16,7 +17,9 @@ mod push;
 mod ranges;
 mod requester;
 mod requests;
+mod retirements;
 mod shrink;
+mod sizes;
 mod turns;
 
 use ferrite_types::{AllocId, CampaignId, CampaignKind, DaemonRank, ExtensionId, NodeId};
@@ -24,6 +27,7 @@ use ferrite_types::{AllocId, CampaignId, CampaignKind, DaemonRank, ExtensionId, 
 use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
 use self::grants::Grants;
+use self::sizes::SizeChanges;
 
 pub(in crate::head) use self::launch_fence::{Hold, JobAllocation};
 pub(in crate::head) use self::phase::Change;
@@ -37,6 +41,7 @@ pub(in crate::head) struct Elastic {
     campaigns: Campaigns,
     extensions: Extensions,
     grants: Grants,
+    sizes: SizeChanges,
 }
 
 impl Elastic {

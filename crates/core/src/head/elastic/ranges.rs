@@ -8,6 +8,7 @@ use ferrite_wire::WithdrawalAnswer;
 use super::phase::{Change, Phase};
 use super::plan::Reason;
 use super::requester::Requester;
+use super::sizes::processes;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::lists::listed;
@@ -16,7 +17,7 @@ use crate::pmix_status::{
 };
 
 /// The longest time by which a job may put a shrink off at once.
-const LONGEST_DEFERRAL_S: u32 = 24 * 3_600;
+pub(super) const LONGEST_DEFERRAL_S: u32 = 24 * 3_600;
 
 impl Head {
     /// Refuses a shrink that would leave an elastic job with fewer processes than its smallest size (spec E51). A job
@@ -30,11 +31,14 @@ impl Head {
         let short = self.jobs.elastic_trees().into_iter().filter(|(root, _)| own != Some(*root));
         for (root, range) in short {
             let places = self.jobs.places_of_tree(root);
+            let retired = self.jobs.launched_of_tree(root).into_iter().filter(|(proc, _)| self.elastic.retires(*proc));
+            let retired: Vec<DaemonRank> = retired.filter_map(|(_, node)| self.pool.record(node).daemon).collect();
             let stays = |daemon: DaemonRank| {
                 let is_to_leave = |node: &NodeRecord| self.elastic.campaigns.leaves_with(node.id).is_some();
                 !leaving.contains(daemon) && !self.pool.node_of(daemon).is_some_and(is_to_leave)
             };
-            let left = places.iter().filter(|daemon| stays(**daemon)).count();
+            let count = |of: &[DaemonRank]| of.iter().filter(|daemon| stays(**daemon)).count();
+            let left = count(&places).saturating_sub(count(&retired));
             let takes = places.iter().any(|daemon| leaving.contains(*daemon));
             if takes && left < range.min as usize {
                 let cause = format!(
@@ -68,8 +72,9 @@ impl Head {
             (!jobs.is_empty()).then_some((id, jobs))
         });
         let about: Vec<(CampaignId, Vec<JobId>)> = about.collect();
-        if about.is_empty() {
-            return Err(PMIX_ERR_NOT_FOUND);
+        let of_procs = self.on_retirement_answer(root, by, answer, cx);
+        if about.is_empty() || of_procs.is_ok() {
+            return of_procs;
         }
         let is_final = |id: &CampaignId| match self.elastic.campaigns.expect(*id).change {
             Change::Shrink { is_final, longest, .. } => {
@@ -121,8 +126,4 @@ impl Head {
         self.close_campaign(id, Some(why), cx);
         self.serve_queue(cx);
     }
-}
-
-fn processes(count: u32) -> String {
-    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
 }

@@ -98,6 +98,7 @@ impl Head {
     /// Forgets a requester that is gone; its campaign goes on (spec E37).
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId, cx: &mut Cx) {
         self.elastic.campaigns.forget_requester(request);
+        self.elastic.forget_sizer(request);
         self.sessions.forget_requester(request);
         self.withdraw_of_client(request, cx);
     }

@@ -40,11 +40,17 @@ impl Head {
         let ProcRecord { pid, .. } = job.launch_mut()?.on_ended(end.rank, end.state)?;
         let daemon = job.map().daemon_of(end.rank);
         self.tell_of_end(ProcId { job: id, rank: end.rank }, end.state.is_error(), Some(end.status.code()), cx);
+        // Processes by which the job is to become smaller end as they like, or as they are ordered (spec E58).
+        let proc = ProcId { job: id, rank: end.rank };
+        if end.state.is_error() && end.state != ProcState::CalledAbort && self.elastic.retires(proc) {
+            self.close_lines(proc, cx);
+            self.pmix.purge_failed(proc, cx);
+            return Some(failure(end, None));
+        }
         if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
             self.take_procs(id, &[end.rank], survives_losses, cx);
             return Some(failure(end, None));
         }
-        let proc = ProcId { job: id, rank: end.rank };
         self.close_lines(proc, cx);
         let job = self.jobs.at(id);
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;

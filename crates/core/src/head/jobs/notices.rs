@@ -141,12 +141,29 @@ pub(super) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> St
     )
 }
 
+/// Message for a spawn that would make an elastic job too large.
+pub(super) fn too_many(root: JobId, all: u32, size: u32, range: SizeRange) -> String {
+    let has = all.saturating_sub(size);
+    format!(
+        "Job {root} may have at most {} processes with all that it spawns (--elastic {range}): it has {has}, and a spawn \
+         of {size} is refused.",
+        range.max
+    )
+}
+
 /// Message for the submitter of a job whose processes have time to end before their nodes leave.
 pub(super) fn withdrawal(notice: &Withdrawal) -> String {
     let names: Vec<String> = notice.ranks.iter().map(ToString::to_string).collect();
     let (node, leave) = if notice.nodes.len() == 1 { ("Node", "leaves") } else { ("Nodes", "leave") };
     let (rank, have) = if names.len() == 1 { ("rank", "has") } else { ("ranks", "have") };
     let (seconds, unit) = (notice.seconds, if notice.seconds == 1 { "second" } else { "seconds" });
+    if notice.of_procs {
+        return format!(
+            "The job is to have fewer processes: {rank} {} of job {} {have} {seconds} {unit} to end.",
+            listed(names.iter().map(String::as_str)),
+            notice.job
+        );
+    }
     format!(
         "{node} {} {leave} the DVM: {rank} {} of job {} {have} {seconds} {unit} to end.",
         listed(notice.nodes.iter().map(String::as_str)),
@@ -157,6 +174,9 @@ pub(super) fn withdrawal(notice: &Withdrawal) -> String {
 
 /// Message for the submitter of a job that was told of a withdrawal which does not come.
 pub(super) fn stays(notice: &Withdrawal) -> String {
+    if notice.of_procs {
+        return "The job keeps its processes.".to_owned();
+    }
     let (node, stay) = if notice.nodes.len() == 1 { ("Node", "stays") } else { ("Nodes", "stay") };
     format!("{node} {} {stay} in the DVM.", listed(notice.nodes.iter().map(String::as_str)))
 }

@@ -16,6 +16,7 @@ use ferrite_wire::Stream;
 
 use super::notices;
 use super::record::Job;
+use super::withdrawals::part_of;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::{Effect, HeadTimer, RequestId, Sink};
@@ -81,17 +82,23 @@ impl Head {
     }
 
     /// Takes over the job's map; its time limits count from here (spec L16). An elastic job begins with a size that it
-    /// may have (spec E51).
+    /// may have (spec E51), and spawns no more than its largest size (spec E60).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
         let unread = unread_stdin(&self.jobs.at(id).spec, &map);
         let job = self.jobs.at_mut(id);
         job.phase.set_map(map);
-        let size = job.size();
-        let range = job.spec.options.elastic.filter(|range| job.birth.parent().is_none() && !range.includes(size));
-        let misfit = range.map(|range| notices::out_of_range(size, range));
-        if let Some(text) = unread.or(misfit) {
+        let (size, takes_slots) = (job.size(), job.takes_slots());
+        let (range, root, is_spawned) = (job.spec.options.elastic, job.root, job.birth.parent().is_some());
+        let misfit = range.filter(|range| !is_spawned && !range.includes(size));
+        let misfit = misfit.map(|range| notices::out_of_range(size, range));
+        let too_many = range.filter(|_| is_spawned && takes_slots).and_then(|range| {
+            let all = self.size_of_tree(root);
+            (all > range.max).then(|| notices::too_many(root, all, size as u32, range))
+        });
+        if let Some(text) = unread.or(misfit).or(too_many) {
             return self.fail_job(id, JobState::MapFailed, 1, text, cx);
         }
+        let job = self.jobs.at(id);
         if let Some(limit) = job.spec.options.timeout {
             cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
         }
@@ -102,12 +109,21 @@ impl Head {
         self.activate(id, JobState::MapComplete, cx);
     }
 
-    /// Places a job and claims its slots.
+    /// Places a job and claims its slots. A spawned job of a tree that was offered more processes takes the slots of
+    /// the offer, and those nodes first (spec E55).
     pub(super) fn placed(&mut self, id: JobId, spec: &JobSpec) -> Result<JobMap, String> {
+        let Some((root, slots)) = self.lend_offered(id) else { return self.placed_on(id, spec, &[]) };
+        let first: Vec<NodeId> = slots.keys().copied().collect();
+        let map = self.placed_on(id, spec, &first);
+        self.after_lending(root, slots, map.is_ok().then_some(id));
+        map
+    }
+
+    fn placed_on(&mut self, id: JobId, spec: &JobSpec, first: &[NodeId]) -> Result<JobMap, String> {
         let job = self.jobs.at(id);
         let pool = self.pool_of(job.session);
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
-        let map = self.place_from(self.start_of(job), spec, nodes, &self.jobs.occupancy);
+        let map = self.place_from(self.start_of(job), first, spec, nodes, &self.jobs.occupancy);
         let map = map.map_err(|text| match pool {
             None => text,
             Some(_) => {
@@ -141,13 +157,15 @@ impl Head {
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
-        self.place_from(None, spec, nodes, occupancy)
+        self.place_from(None, &[], spec, nodes, occupancy)
     }
 
-    /// Places a job on nodes in their order, which begins at `start` for each app that may use that node.
+    /// Places a job on nodes in their order, which begins at `start` for each app that may use that node, after those
+    /// of `first`.
     fn place_from(
         &self,
         start: Option<NodeId>,
+        first: &[NodeId],
         spec: &JobSpec,
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
@@ -158,6 +176,9 @@ impl Head {
                 let is_listed = matches!(spec.map_of(app).by, Some(MapBy::RankFile(_) | MapBy::Seq(_)));
                 if let Some(at) = shares.iter().position(|share| Some(share.node) == start).filter(|_| !is_listed) {
                     shares.rotate_left(at);
+                }
+                if !is_listed {
+                    shares.sort_by_key(|share| !first.contains(&share.node));
                 }
             }
             Ok::<_, String>(shares)
@@ -358,7 +379,13 @@ impl Head {
     /// the queue (spec L128).
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
         match job.takes_slots() {
-            true if job.is_mapped() => self.pool.release(&mut self.jobs.occupancy, job.map()),
+            true if job.is_mapped() && job.freed.is_empty() => {
+                self.pool.release(&mut self.jobs.occupancy, job.map());
+            }
+            true if job.is_mapped() => {
+                let rest = part_of(job.map(), |rank| !job.freed.contains(&rank));
+                self.pool.release(&mut self.jobs.occupancy, &rest);
+            }
             true => {}
             false => self.jobs.occupancy.release_ranks(job.map()),
         }

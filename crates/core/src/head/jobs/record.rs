@@ -56,6 +56,8 @@ pub(in crate::head) struct Job {
     pub(super) states: Vec<(JobState, Timestamp)>,
     /// Processes that went with their nodes, by a departure or a loss.
     pub(super) lost: Vec<Rank>,
+    /// Processes that have ended and whose slots others may use.
+    pub(super) freed: BTreeSet<Rank>,
     /// The session in which it runs; 0 = the DVM's own.
     pub(super) session: SessionId,
     /// Nodes of an earlier map that have gone before the launch: the next map does without them.
@@ -115,6 +117,7 @@ impl Job {
             outcome: Outcome::Open { survived: None },
             states: Vec::new(),
             lost: Vec::new(),
+            freed: BTreeSet::new(),
             session: SessionId::DVM,
             missed: BTreeSet::new(),
             grows: None,

@@ -55,6 +55,7 @@ impl Head {
             submitted_us: entered(JobState::Init).unwrap_or(0),
             running_us: entered(JobState::Running),
             ended_us: entered(JobState::Terminated),
+            tree: job.spec.options.elastic.map(|range| self.tree_size(job.root, range)),
         }
     }
 

@@ -1,15 +1,19 @@
 //! Notices of withdrawal: the processes of a job that has asked for a grace hear that their nodes are to leave, and so
 //! do all that are connected with them. `elastic/drain.rs` says when.
 
-use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{AllocId, AllocReqId, DaemonRank, Duration, JobId, PmixStatus, Rank, RankSet, SizeRange};
+use ferrite_types::pmix_status::{FERRITE_NODES_STAY, PMIX_ALLOC_TIMEOUT_WARNING};
+use ferrite_types::{
+    AllocId, AllocReqId, DaemonRank, Duration, JobId, JobMap, NodeId, PmixStatus, ProcId, Rank, RankSet, SessionId,
+    SizeRange,
+};
 use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, Withdrawal};
 
 use super::notices;
 use super::record::Job;
 use super::registry::Jobs;
+use super::spawn::Birth;
 use crate::cx::Cx;
 use crate::head::Head;
 
@@ -17,6 +21,11 @@ impl Job {
     /// Its living processes under these daemons.
     fn living_on(&self, daemons: &RankSet) -> impl Iterator<Item = Rank> {
         self.living().filter(|rank| self.map().daemon_of(*rank).is_some_and(|daemon| daemons.contains(daemon)))
+    }
+
+    /// Its living processes with their nodes.
+    fn places_of_living(&self) -> impl Iterator<Item = (ProcId, NodeId)> {
+        self.living().filter_map(|rank| Some((ProcId { job: self.id, rank }, self.map().node_of(rank)?.id)))
     }
 }
 
@@ -57,6 +66,84 @@ impl Jobs {
         self.iter().filter_map(|job| Some((job.root, job.spec.options.elastic?))).collect()
     }
 
+    /// The sizes that a spawn tree may have; `None` = it is not elastic.
+    pub(in crate::head) fn range_of_tree(&self, root: JobId) -> Option<SizeRange> {
+        self.tree_of(root).into_iter().find_map(|id| self.get(id)?.spec.options.elastic)
+    }
+
+    /// The time that the processes of a tree have before they are ended.
+    pub(in crate::head) fn grace_of_tree(&self, root: JobId) -> Option<Duration> {
+        self.tree_of(root).into_iter().find_map(|id| Some(self.get(id)?.spec.options.grace?.time))
+    }
+
+    /// The session of a tree: that of its oldest job.
+    pub(in crate::head) fn session_of_tree(&self, root: JobId) -> SessionId {
+        self.tree_of(root).first().and_then(|id| self.get(*id)).map_or(SessionId::DVM, |job| job.session)
+    }
+
+    /// The jobs of a tree that run programs, and are not over.
+    pub(in crate::head) fn worlds_of(&self, root: JobId) -> Vec<JobId> {
+        let is_world = |id: &JobId| self.get(*id).is_some_and(|job| job.takes_slots() && !job.is_over());
+        self.tree_of(root).into_iter().filter(is_world).collect()
+    }
+
+    /// The living processes of a tree and the number of its jobs.
+    pub(in crate::head) fn living_in_tree(&self, root: JobId) -> (u32, u32) {
+        (self.launched_of_tree(root).len() as u32, self.worlds_of(root).len() as u32)
+    }
+
+    /// The living processes of a tree, and those that are about to be started, each with its node. Those of a failed
+    /// job count until they have ended.
+    pub(in crate::head) fn members_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
+        let worlds = self.worlds_of(root).into_iter().filter_map(|id| self.get(id));
+        worlds.filter(|job| job.is_launched() || job.is_healthy()).flat_map(Job::places_of_living).collect()
+    }
+
+    /// The living processes of a tree that were started, each with its node.
+    pub(in crate::head) fn launched_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
+        let worlds = self.worlds_of(root).into_iter().filter_map(|id| self.get(id));
+        worlds.filter(|job| job.is_launched() && job.is_healthy()).flat_map(Job::places_of_living).collect()
+    }
+
+    /// True for a process that was started and has not ended.
+    pub(in crate::head) fn has_living(&self, proc: ProcId) -> bool {
+        self.get(proc.job).is_some_and(|job| job.has_living(proc.rank))
+    }
+
+    /// The daemons of processes.
+    pub(in crate::head) fn daemons_of_procs(&self, procs: &[(JobId, Vec<Rank>)]) -> RankSet {
+        let of_job = |(id, ranks): &(JobId, Vec<Rank>)| {
+            let job = self.get(*id)?;
+            Some(ranks.iter().filter_map(|rank| job.map().daemon_of(*rank)).collect::<Vec<_>>())
+        };
+        procs.iter().filter_map(of_job).flatten().collect()
+    }
+
+    /// The names of the nodes of processes, each once.
+    pub(in crate::head) fn nodes_of(&self, id: JobId, ranks: &[Rank]) -> Vec<String> {
+        let Some(job) = self.get(id) else { return Vec::new() };
+        let names = ranks.iter().filter_map(|rank| job.map().node_of(*rank)).map(|node| node.name.clone());
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The root and the session of a spawned job that may take an offer (spec E55).
+    pub(in crate::head) fn takes_offers(&self, id: JobId) -> Option<(JobId, SessionId)> {
+        let job = self.get(id).filter(|job| job.birth.is_awaited() && job.takes_slots())?;
+        job.spec.options.elastic.map(|_| (job.root, job.session))
+    }
+
+    /// The progress of a spawned job: its size once it runs, `Some(None)` before that and while it fails, `None` when
+    /// it is gone.
+    pub(in crate::head) fn spawn_of(&self, id: JobId) -> Option<Option<u32>> {
+        let job = self.get(id)?;
+        Some(matches!(job.birth, Birth::Spawned { .. }).then(|| job.size() as u32))
+    }
+
+    /// True while a process of a tree waits for a job that it has spawned.
+    pub(in crate::head) fn is_spawning(&self, root: JobId) -> bool {
+        self.tree_of(root).into_iter().filter_map(|id| self.get(id)).any(|job| job.birth.is_awaited())
+    }
+
     /// The daemons of the living processes of a spawn tree, one for each process.
     pub(in crate::head) fn places_of_tree(&self, root: JobId) -> Vec<DaemonRank> {
         let launched =
@@ -76,12 +163,19 @@ impl Head {
         code: PmixStatus,
         cx: &mut Cx,
     ) {
-        let job = self.jobs.at(id);
-        let ranks: Vec<Rank> = job.living_on(daemons).collect();
+        let ranks: Vec<Rank> = self.jobs.at(id).living_on(daemons).collect();
         let (alloc_id, req_id, nodes) = (alloc_id.clone(), req_id.cloned(), nodes.to_vec());
-        let notice = Withdrawal { job: id, ranks, nodes, seconds: 0, alloc_id, req_id };
-        if let Some(request) = job.request {
-            cx.notice_to(request, notices::stays(&notice));
+        let notice = Withdrawal { job: id, ranks, nodes, of_procs: false, seconds: 0, alloc_id, req_id };
+        self.announce(notice, code, cx);
+    }
+
+    /// Tells the processes of a job, those of connected jobs, and its submitter of a withdrawal, or that it does not
+    /// come.
+    pub(in crate::head) fn announce(&mut self, notice: Withdrawal, code: PmixStatus, cx: &mut Cx) {
+        let id = notice.job;
+        if let Some(request) = self.jobs.at(id).request {
+            let text = if code == FERRITE_NODES_STAY { notices::stays(&notice) } else { notices::withdrawal(&notice) };
+            cx.notice_to(request, text);
         }
         let connected = self.jobs.connected_with(id);
         let procs = std::iter::once(id).chain(connected).map(|job| (job, Vec::new())).collect();
@@ -98,25 +192,48 @@ impl Head {
         cx: &mut Cx,
     ) -> RankSet {
         let job = self.jobs.at(notice.job);
-        let (id, ranks): (JobId, Vec<Rank>) = (job.id, job.living_on(daemons).collect());
+        let ranks: Vec<Rank> = job.living_on(daemons).collect();
         let there: RankSet = ranks.iter().filter_map(|rank| job.map().daemon_of(*rank)).collect();
-        let signal = job.spec.options.grace.and_then(|grace| grace.signal);
         let nodes = ranks.iter().filter_map(|rank| job.map().node_of(*rank)).map(|node| node.name.clone());
         let mut nodes: Vec<String> = nodes.collect();
         nodes.dedup();
-        let notice = Withdrawal { ranks, nodes, ..notice };
-        if let Some(request) = job.request {
-            cx.notice_to(request, notices::withdrawal(&notice));
-        }
-        let connected = self.jobs.connected_with(id);
-        let procs = std::iter::once(id).chain(connected).map(|job| (job, Vec::new())).collect();
-        let ranks = notice.ranks.clone();
-        let code = PMIX_ALLOC_TIMEOUT_WARNING;
-        let event = PmixEvent { code, source: EventSource::Dvm, info: EventInfo::Withdrawal(Box::new(notice)) };
-        self.raise(event, EventRange::Named { procs, tools: Vec::new() }, cx);
+        self.announce_end(Withdrawal { ranks, nodes, ..notice }, cx);
+        there
+    }
+
+    /// Tells of processes that are to end, which get the signal that their job wants. Returns their daemons.
+    pub(in crate::head) fn announce_end(&mut self, notice: Withdrawal, cx: &mut Cx) -> RankSet {
+        let (id, ranks) = (notice.job, notice.ranks.clone());
+        let there = self.jobs.daemons_of_procs(&[(id, ranks.clone())]);
+        let signal = self.jobs.at(id).spec.options.grace.and_then(|grace| grace.signal);
+        self.announce(notice, PMIX_ALLOC_TIMEOUT_WARNING, cx);
         if let Some(signal) = signal {
             self.send_signal(id, &ranks, signal, cx);
         }
         there
     }
+
+    /// Frees the slots of processes that have ended while others of their job go on (spec E58).
+    pub(in crate::head) fn free_ended(&mut self, procs: &BTreeSet<ProcId>) {
+        let jobs: BTreeSet<JobId> = procs.iter().map(|proc| proc.job).collect();
+        for id in jobs {
+            let Some(job) = self.jobs.get_mut(id).filter(|job| job.takes_slots()) else { continue };
+            let ranks: BTreeSet<Rank> = procs.iter().filter(|proc| proc.job == id).map(|proc| proc.rank).collect();
+            let fresh: BTreeSet<Rank> = ranks.difference(&job.freed).copied().collect();
+            let part = part_of(job.map(), |rank| fresh.contains(&rank));
+            job.freed.extend(fresh);
+            self.pool.release(&mut self.jobs.occupancy, &part);
+        }
+    }
+}
+
+/// The places of some processes.
+pub(super) fn part_of(map: &JobMap, is_meant: impl Fn(Rank) -> bool) -> JobMap {
+    let mut part = map.clone();
+    let mut at = 0;
+    part.procs.retain(|_| {
+        at += 1;
+        is_meant(Rank(at - 1))
+    });
+    part
 }

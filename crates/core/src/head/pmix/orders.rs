@@ -26,6 +26,7 @@ impl Head {
             ControlOrder::Signal { targets, signal } => self.signal_targets(targets, signal, cx),
             ControlOrder::End(jobs) => self.end_targets(by, &jobs, cx),
             ControlOrder::AnswerWithdrawal(answer) => self.on_withdrawal_answer(by, answer, cx),
+            ControlOrder::RefuseGrowth => self.on_growth_refused(by),
         };
         cx.send(daemon, DaemonMessage::ControlReply { id, result });
     }

@@ -1,0 +1,208 @@
+//! Offers of more processes to an elastic job: slots are kept for it until it spawns, refuses, or its time is over
+//! (spec E54 to E56).
+
+use std::collections::BTreeMap;
+
+use ferrite_types::pmix_status::FERRITE_GROWTH_OFFERED;
+use ferrite_types::{Duration, JobId, NodeId, PmixStatus, ProcId, SessionId};
+use ferrite_wire::{EventInfo, EventRange, EventSource, GrowthOffer, JobResize, JobResizeOutcome, PmixEvent};
+
+use super::sizes::{What, name_of, processes};
+use crate::HeadTimer;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED};
+
+/// More processes that a job may have.
+#[derive(Debug)]
+pub(super) struct Offer {
+    /// Their number.
+    pub(super) procs: u32,
+    /// The slots that are kept for them.
+    reserved: BTreeMap<NodeId, u32>,
+    /// The session in which they are to run.
+    session: SessionId,
+    /// The spawned job that has got the slots, and is being started.
+    taker: Option<JobId>,
+}
+
+impl Head {
+    /// Keeps slots for a job and tells its processes that they may spawn more (spec E54).
+    pub(super) fn offer(&mut self, root: JobId, count: u32, ask: &JobResize, cx: &mut Cx) -> Result<(), String> {
+        let seconds = ask.time_s.unwrap_or_else(|| self.resize_time());
+        if seconds == 0 {
+            return Err("An offer needs time: give --grace 1 or more.".to_owned());
+        }
+        let (session, alloc_id) = self.session_of_tree(root);
+        let reserved = self.keep_slots(session, count).map_err(|free| {
+            let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
+            format!(
+                "{free} {slots} {are} free in the session of job {}, and {count} are wanted. Add nodes with `pdvm grow`.",
+                ask.job
+            )
+        })?;
+        let id = self.elastic.campaigns.number();
+        let slots = reserved.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();
+        let offer = Offer { procs: count, reserved, session, taker: None };
+        self.open_size_change(root, ask, seconds, id, What::Offer(offer));
+        let until = cx.now + Duration::from_secs(seconds.into());
+        if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
+            pending.until = Some(until);
+        }
+        cx.set_timer(HeadTimer::Campaign(id), until);
+        let procs = self.jobs.worlds_of(root).into_iter().map(|job| (job, Vec::new())).collect();
+        let offer = GrowthOffer { root, procs: count, slots, seconds, alloc_id, req_id: name_of(id) };
+        let info = EventInfo::Growth(Box::new(offer));
+        let event = PmixEvent { code: FERRITE_GROWTH_OFFERED, source: EventSource::Dvm, info };
+        self.raise(event, EventRange::Named { procs, tools: Vec::new() }, cx);
+        Ok(())
+    }
+
+    /// Keeps so many free slots of a session (spec E54), or says how many are free.
+    fn keep_slots(&mut self, session: SessionId, count: u32) -> Result<BTreeMap<NodeId, u32>, u32> {
+        let pool = self.pool_of(session);
+        let nodes = pool.as_deref().unwrap_or(self.pool.records());
+        let is_there = |node: &&ferrite_types::NodeRecord| node.daemon.is_some() && !self.elastic.is_to_leave(node.id);
+        let free = nodes.iter().filter(is_there).map(|node| (node.id, node.slots.saturating_sub(node.slots_inuse)));
+        let free: Vec<(NodeId, u32)> = free.filter(|(_, free)| *free > 0).collect();
+        let all: u32 = free.iter().map(|(_, free)| *free).sum();
+        if all < count {
+            return Err(all);
+        }
+        let mut rest = count;
+        let mut kept = BTreeMap::new();
+        for (node, free) in free {
+            let taken = free.min(rest);
+            rest -= taken;
+            if taken > 0 {
+                kept.insert(node, taken);
+            }
+        }
+        kept.iter().for_each(|(node, slots)| self.pool.keep_slots(*node, *slots));
+        Ok(kept)
+    }
+
+    /// Gives the slots of an offer back. Returns what they were.
+    pub(super) fn give_offered_back(&mut self, root: JobId) -> BTreeMap<NodeId, u32> {
+        let reserved = match self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
+            Some(What::Offer(offer)) => std::mem::take(&mut offer.reserved),
+            _ => BTreeMap::new(),
+        };
+        reserved.iter().for_each(|(node, slots)| self.pool.free_slots_of(*node, *slots));
+        reserved
+    }
+
+    /// Lends the slots of an offer for a try to place a job that may take it. Returns them, with the root of the tree
+    /// (spec E55).
+    pub(in crate::head) fn lend_offered(&mut self, id: JobId) -> Option<(JobId, BTreeMap<NodeId, u32>)> {
+        if self.elastic.sizes.open.is_empty() {
+            return None;
+        }
+        let (root, session) = self.jobs.takes_offers(id)?;
+        let pending = self.elastic.sizes.open.get(&root)?;
+        let What::Offer(offer) = &pending.what else { return None };
+        let is_open = offer.taker.is_none() && pending.refused.is_none() && offer.session == session;
+        is_open.then(|| (root, self.give_offered_back(root)))
+    }
+
+    /// Ends the try: the job has its slots, or the offer has them again.
+    pub(in crate::head) fn after_lending(&mut self, root: JobId, slots: BTreeMap<NodeId, u32>, by: Option<JobId>) {
+        let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) else {
+            return;
+        };
+        match by {
+            Some(job) => offer.taker = Some(job),
+            None => {
+                slots.iter().for_each(|(node, slots)| self.pool.keep_slots(*node, *slots));
+                offer.reserved = slots;
+            }
+        }
+    }
+
+    /// Handles the refusal of a process (spec E56).
+    pub(in crate::head) fn on_growth_refused(&mut self, by: Option<ProcId>) -> Result<(), PmixStatus> {
+        let by = by.ok_or(PMIX_ERR_NOT_SUPPORTED)?;
+        let root = self.jobs.root_of(by.job).ok_or(PMIX_ERR_NOT_FOUND)?;
+        let pending = self.elastic.sizes.open.get_mut(&root).ok_or(PMIX_ERR_NOT_FOUND)?;
+        let What::Offer(offer) = &pending.what else { return Err(PMIX_ERR_NOT_FOUND) };
+        if offer.taker.is_some() {
+            return Err(PMIX_ERR_INVALID_OPERATION);
+        }
+        let cause = format!("Rank {} of job {} refuses more processes.", by.rank, by.job);
+        pending.refused.get_or_insert(cause);
+        Ok(())
+    }
+
+    /// Goes on with an offer: it is taken, refused, or its time is over (spec E55, E56).
+    pub(super) fn settle_offer(&mut self, root: JobId, cx: &mut Cx) {
+        self.leave_lost_slots(root);
+        let Some(pending) = self.elastic.sizes.open.get(&root) else { return };
+        let What::Offer(offer) = &pending.what else { return };
+        let worlds = self.jobs.worlds_of(root);
+        if let Some(taker) = offer.taker {
+            match self.jobs.spawn_of(taker) {
+                // It is being started, or is not gone after its failure.
+                Some(None) => return,
+                Some(Some(size)) => return self.end_offer(root, size, JobResizeOutcome::Done, cx),
+                None => {
+                    if !worlds.is_empty() && !self.keep_again(root) {
+                        let cause = format!("Job {taker} was to take the offer and could not be started.");
+                        return self.end_offer(root, 0, JobResizeOutcome::Failed(cause), cx);
+                    }
+                }
+            }
+        }
+        let Some(pending) = self.elastic.sizes.open.get(&root) else { return };
+        let What::Offer(offer) = &pending.what else { return };
+        let is_over = pending.until.is_some_and(|until| until <= cx.now) && !self.jobs.is_spawning(root);
+        let seconds = pending.seconds;
+        let cause = match &pending.refused {
+            _ if worlds.is_empty() => format!("Job {} is over.", pending.job),
+            Some(cause) => cause.clone(),
+            None if offer.reserved.values().sum::<u32>() < offer.procs => {
+                "Nodes whose slots were offered have left the DVM.".to_owned()
+            }
+            None if is_over => {
+                let (seconds, job) =
+                    (if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") }, pending.job);
+                let count = processes(offer.procs);
+                format!("Job {job} has not answered the offer of {count} within {seconds}.")
+            }
+            None => return,
+        };
+        self.end_offer(root, 0, JobResizeOutcome::Failed(cause), cx);
+    }
+
+    /// Leaves slots of nodes that are gone or are to leave.
+    fn leave_lost_slots(&mut self, root: JobId) {
+        let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else { return };
+        let is_gone = |node: &NodeId| self.pool.record(*node).daemon.is_none() || self.elastic.is_to_leave(*node);
+        let gone: Vec<(NodeId, u32)> =
+            offer.reserved.iter().filter(|(node, _)| is_gone(node)).map(|(node, slots)| (*node, *slots)).collect();
+        for (node, slots) in gone {
+            self.pool.free_slots_of(node, slots);
+            if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
+                offer.reserved.remove(&node);
+            }
+        }
+    }
+
+    /// Keeps slots again after a job that was to have them has failed. False when others have them.
+    fn keep_again(&mut self, root: JobId) -> bool {
+        let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else {
+            return false;
+        };
+        let Ok(kept) = self.keep_slots(offer.session, offer.procs) else { return false };
+        if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
+            (offer.reserved, offer.taker) = (kept, None);
+        }
+        true
+    }
+
+    /// Ends an offer: what is left of its slots goes back.
+    fn end_offer(&mut self, root: JobId, procs: u32, outcome: JobResizeOutcome, cx: &mut Cx) {
+        self.give_offered_back(root);
+        self.close_size_change(root, procs, outcome, cx);
+        self.serve_queue(cx);
+    }
+}

@@ -1,0 +1,90 @@
+//! Scenarios about the size of an elastic job: requests for more and fewer processes (`pdvm resize`), and a job that
+//! takes offers, refuses them, or does not answer. The DVM keeps its size.
+
+use ferrite_types::{Duration, Grace, JobId, MapBy, SizeRange};
+use ferrite_wire::control::Request;
+use ferrite_wire::{JobResize, SizeChange};
+
+use crate::children::ChildPlan;
+use crate::fault::{self, Fault};
+use crate::network::Weather;
+use crate::queue::Time;
+use crate::rng::Rng;
+use crate::scenario::{Client, Expect, JobPlan, Scenario, job};
+
+const SECOND: Time = 1_000_000;
+/// The time for which the elastic job lives.
+const LIFE: Time = 120 * SECOND;
+
+impl Scenario {
+    /// Draws a scenario about the size of an elastic job.
+    #[must_use]
+    pub fn sizes(seed: u64) -> Scenario {
+        let mut rng = Rng::new(seed ^ 0x512e_0000_0000_0001);
+        let mut s = Scenario { persistent: true, ..Scenario::calm(seed, *rng.pick(&[1, 2, 3, 5]), 2) };
+        s.slots = rng.between(1, 4) as u32;
+        s.weather = *rng.pick(&[Weather::CALM, Weather { fastest: 5, slowest: 20_000, hiccups: 5 }]);
+        let is_struck = s.daemons > 1 && rng.permille(200);
+        s.draw_elastic_one(&mut rng, is_struck);
+        let all = u64::from(s.daemons * s.slots);
+        for _ in 0..rng.between(0, 14) {
+            let at = rng.between(2 * SECOND, 40 * SECOND);
+            let np = if rng.permille(600) { 1 } else { rng.between(1, all) as u32 };
+            let spec = job(np, &format!("pause:{}", rng.between(0, 6 * SECOND)));
+            let client = Client { patient: rng.permille(700), ..Client::default() };
+            s.jobs.push(JobPlan { client, ..JobPlan::new(at, spec, Expect::Anything) });
+        }
+        for _ in 0..rng.between(1, 7) {
+            let count = rng.between(0, all) as u32;
+            let size = match rng.between(0, 4) {
+                0 | 1 => SizeChange::More(count),
+                2 | 3 => SizeChange::Fewer(rng.between(0, 3) as u32),
+                _ => SizeChange::To(count),
+            };
+            let time_s = rng.permille(500).then(|| rng.between(0, 5) as u32);
+            let ask = JobResize { job: JobId(1), size, time_s, force: rng.permille(150), wait: true };
+            s.questions.push((rng.between(3 * SECOND, 60 * SECOND), Request::ResizeJob(ask)));
+        }
+        if is_struck {
+            // Two that stand still or are cut off at once are a matter of other scenarios.
+            let mut silent = false;
+            let is_silent = |fault: &Fault| matches!(fault, Fault::Pause(..) | Fault::Isolate(..));
+            let faults = fault::draw(&mut rng, s.daemons, 2).into_iter();
+            let faults = faults.filter(|(_, fault)| !is_silent(fault) || !std::mem::replace(&mut silent, true));
+            s.faults = faults.map(|(at, fault)| (at + 5 * SECOND, fault)).collect();
+        }
+        s
+    }
+
+    /// Draws the elastic job, which is the first one of the DVM, and what it spawns.
+    fn draw_elastic_one(&mut self, rng: &mut Rng, is_struck: bool) {
+        let all = self.daemons * self.slots;
+        let np = rng.between(1, u64::from(all.div_ceil(2))) as u32;
+        let range = SizeRange { min: rng.between(1, np.into()) as u32, max: np + rng.between(0, all.into()) as u32 };
+        let mut words = vec![format!("pause:{LIFE}")];
+        let children = rng.between(1, 3);
+        match rng.between(0, 7) {
+            0 => words.push("declines".to_owned()),
+            1 | 2 => {}
+            _ => words.push(format!("grows:{}", rng.between(0, children - 1))),
+        }
+        match rng.between(0, 5) {
+            0 => words.push("refuses".to_owned()),
+            1 => words.push(format!("defers:{}", rng.between(1, 5))),
+            2 => words.push("deaf".to_owned()),
+            _ => {}
+        }
+        for _ in 0..children {
+            let program = if rng.permille(100) { "missing".to_owned() } else { format!("pause:{LIFE}") };
+            let spec = job(rng.between(1, 4) as u32, &program);
+            self.children.push(ChildPlan { spec, separate: false, grow: None });
+        }
+        let mut spec = job(np, &words.join(" "));
+        spec.map.by = rng.pick(&[None, Some(MapBy::Node)]).clone();
+        spec.options.elastic = Some(range);
+        let time = Duration::from_secs(rng.between(1, 4));
+        spec.options.grace = rng.permille(700).then_some(Grace { time, signal: None });
+        let expect = if is_struck { Expect::Anything } else { Expect::Code(0) };
+        self.jobs.push(JobPlan::new(SECOND, spec, expect));
+    }
+}
