@@ -44,6 +44,9 @@ use watch::Watch;
 const PATIENCE_A_PROCESS: Duration = Duration::from_millis(2);
 /// Time that is as good as none.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Pings, one after the other, after which an event is in its socket: the first may be older than the order, and the
+/// library's thread takes the event, its message and its writable socket in three of its rounds.
+const ROUNDS_TO_SETTLE: usize = 5;
 /// Number of orders that are written together.
 const BATCH: usize = 64;
 
@@ -213,10 +216,9 @@ impl Library {
         }
     }
 
-    /// Waits until the library's thread has done what it was ordered to do.
+    /// Waits until the library has written to its sockets what it was ordered to send.
     pub(super) async fn settle(&self) {
-        // An earlier ping says nothing of the orders after it.
-        for _ in 0..2 {
+        for _ in 0..ROUNDS_TO_SETTLE {
             self.0.ping();
             loop {
                 let changed = self.0.changed.notified();
