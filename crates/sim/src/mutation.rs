@@ -604,7 +604,7 @@ impl Mutation {
             }
             // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::QUEUES, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::QUEUES, &Mutation::SIZES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

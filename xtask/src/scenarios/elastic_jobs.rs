@@ -1,6 +1,7 @@
 //! Elastic jobs (`--elastic MIN:MAX`): the smallest size that a shrink leaves them, and what they answer when nodes are
 //! to leave.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -9,12 +10,14 @@ use super::context::{Context, Expect, finish};
 use super::elastic::{expect_up, in_dvm, lines_of};
 use super::{Scenario, scenarios};
 use crate::programs::pmix_program;
-use crate::runner::Running;
+use crate::runner::{Outcome, Running};
 
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         an_elastic_job_keeps_its_smallest_size_until_it_is_forced,
         an_elastic_job_refuses_that_its_node_leaves_and_puts_it_off,
+        an_elastic_job_takes_more_processes_and_gives_them_back,
+        an_elastic_job_refuses_another_size_or_does_not_answer,
     ]
 }
 
@@ -84,5 +87,94 @@ fn an_elastic_job_refuses_that_its_node_leaves_and_puts_it_off(c: &Context) -> R
         finish(shrink)?.code(0)?;
         finish(job)?.failure()?;
         expect_up(c, [0, 1, 2])
+    })
+}
+
+fn says(outcome: &Outcome, line: &str) -> Result<()> {
+    ensure!(outcome.stdout.trim_end() == line, "{}", outcome.stdout);
+    Ok(())
+}
+
+/// A job of `resized` on n1, whose worlds write into the file.
+fn resized(c: &Context, heard: &Path, options: &str, how: &str) -> Result<Running> {
+    let line = format!("--host n1:8 --elastic 2:4 -x RESIZED_LOG={} {options}", heard.display());
+    let job = c.tool("prun", &line)?.program(&pmix_program("resized")?)?.words(["0", how])?.start()?;
+    lines_of(c, heard, 2)?;
+    Ok(job)
+}
+
+/// (spec E54, E55, E57, E58, E60, E61)
+fn an_elastic_job_takes_more_processes_and_gives_them_back(c: &Context) -> Result<()> {
+    in_dvm(c, 3, &[], || {
+        let heard = c.file("heard", "")?;
+        let job = resized(c, &heard, "-n 2 --grace 60", "take=2")?;
+        let too_many = c.tool("pdvm", "resize 2 +3")?.run()?.code(1)?;
+        too_many.complains_about(&["at most 4 processes", "--elastic 2:4"])?;
+        says(&c.tool("pdvm", "resize 2 =2")?.run()?.code(0)?, "Unchanged: job 2 has 2 processes")?;
+        let grown = c.tool("pdvm", "resize 2 =4 --wait --grace 30")?.run()?.code(0)?;
+        says(&grown, "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
+        let lines = lines_of(c, &heard, 7)?;
+        ensure!(
+            lines.iter().any(|line| line.starts_with("0.1: 2 more on n") && line.contains("for 30 s")),
+            "{lines:?}"
+        );
+        ensure!(lines.iter().filter(|line| line.starts_with("1.")).count() == 2, "{lines:?}");
+        let tree = c.tool("pdvm", "jobs --tree")?.run()?.code(0)?.stdout;
+        ensure!(tree.contains("2:4") && tree.contains("WORLDS"), "{tree}");
+        let full = c.tool("pdvm", "resize 2 +1")?.run()?.code(1)?;
+        full.complains_about(&["at most 4 processes"])?;
+        let least = c.tool("pdvm", "resize 2 =1")?.run()?.code(1)?;
+        least.complains_about(&["keeps at least 2 processes"])?;
+        let shrunk = c.tool("pdvm", "resize 2 -2 --wait")?.run()?.code(0)?;
+        says(&shrunk, "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")?;
+        let lines = lines_of(c, &heard, 11)?;
+        for told in ["1.0: 2 of", "1.1: 2 of"] {
+            ensure!(
+                lines.iter().any(|line| line.starts_with(told) && line.ends_with("end in 60 s, me too")),
+                "{lines:?}"
+            );
+        }
+        // Slots are free again, and the rest of the job goes on.
+        c.tool("pdvm", "resize 2 =4 --wait")?.run()?.code(0)?;
+        c.tool("pdvm", "resize 2 =0 --force --wait")?.run()?.code(0)?;
+        finish(job)?.code(0)?;
+        expect_up(c, [0, 1, 2])
+    })
+}
+
+/// (spec E56, E58, E59)
+fn an_elastic_job_refuses_another_size_or_does_not_answer(c: &Context) -> Result<()> {
+    in_dvm(c, 3, &[], || {
+        let heard = c.file("refuses", "")?;
+        let job = resized(c, &heard, "-n 3 --grace 60", "refuse")?;
+        let refused = c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(1)?;
+        refused.complains_about(&["Rank 0 of job 2 refuses more processes."])?;
+        let lines = lines_of(c, &heard, 7)?;
+        ensure!(lines.contains(&"0.0: refuse SUCCESS".to_owned()), "{lines:?}");
+        c.tool("pdvm", "kill 2")?.run()?.code(0)?;
+        finish(job)?.failure()?;
+
+        let heard = c.file("ignores", "")?;
+        let job = resized(c, &heard, "-n 3", "stay")?;
+        let late = c.tool("pdvm", "resize 3 +1 --wait --grace 1")?.run()?.code(1)?;
+        late.complains_about(&["has not answered the offer of 1 process within 1 second."])?;
+        // It does not end by itself: SIGTERM ends one process, and no other.
+        c.tool("pdvm", "resize 3 -1 --wait --grace 1")?.run()?.code(0)?;
+        let lines = lines_of(c, &heard, 9)?;
+        ensure!(lines.iter().any(|line| line.starts_with("0.2: 1 of n1 end in 1 s, me too")), "{lines:?}");
+        c.wait_for(2, "resized")?;
+        c.tool("pdvm", "kill 3")?.run()?.code(0)?;
+        finish(job)?.failure()?;
+
+        let heard = c.file("keeps", "")?;
+        let job = resized(c, &heard, "-n 3", "keep")?;
+        let kept = c.tool("pdvm", "resize 4 -1 --wait")?.run()?.code(1)?;
+        kept.complains_about(&["Rank 0 of job 4 refuses that 1 process ends."])?;
+        let lines = lines_of(c, &heard, 10)?;
+        ensure!(lines.iter().filter(|line| line.ends_with("1 of n1 stay")).count() == 3, "{lines:?}");
+        c.tool("pdvm", "resize 4 -1 --force --wait --grace 1")?.run()?.code(0)?;
+        c.tool("pdvm", "kill 4")?.run()?.code(0)?;
+        finish(job)?.failure()?;
+        Ok(())
     })
 }
