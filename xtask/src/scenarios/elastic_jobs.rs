@@ -127,7 +127,7 @@ fn an_elastic_job_takes_more_processes_and_gives_them_back(c: &Context) -> Resul
         least.complains_about(&["keeps at least 2 processes"])?;
         let shrunk = c.tool("pdvm", "resize 2 -2 --wait")?.run()?.code(0)?;
         says(&shrunk, "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")?;
-        let lines = lines_of(c, &heard, 9)?;
+        let lines = lines_of(c, &heard, 11)?;
         for told in ["1.0: 2 of", "1.1: 2 of"] {
             ensure!(
                 lines.iter().any(|line| line.starts_with(told) && line.ends_with("end in 60 s, me too")),

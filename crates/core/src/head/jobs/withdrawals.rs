@@ -170,15 +170,16 @@ impl Head {
     }
 
     /// Tells the processes of a job, those of connected jobs, and its submitter of a withdrawal, or that it does not
-    /// come.
+    /// come. When only processes are to end, the whole spawn tree hears of it (spec E57).
     pub(in crate::head) fn announce(&mut self, notice: Withdrawal, code: PmixStatus, cx: &mut Cx) {
         let id = notice.job;
         if let Some(request) = self.jobs.at(id).request {
             let text = if code == FERRITE_NODES_STAY { notices::stays(&notice) } else { notices::withdrawal(&notice) };
             cx.notice_to(request, text);
         }
-        let connected = self.jobs.connected_with(id);
-        let procs = std::iter::once(id).chain(connected).map(|job| (job, Vec::new())).collect();
+        let kin = if notice.of_procs { self.jobs.worlds_of(self.jobs.at(id).root) } else { Vec::new() };
+        let told: BTreeSet<JobId> = std::iter::once(id).chain(self.jobs.connected_with(id)).chain(kin).collect();
+        let procs = told.into_iter().map(|job| (job, Vec::new())).collect();
         let event = PmixEvent { code, source: EventSource::Dvm, info: EventInfo::Withdrawal(Box::new(notice)) };
         self.raise(event, EventRange::Named { procs, tools: Vec::new() }, cx);
     }
