@@ -20,7 +20,7 @@ const MAX_NSPACE: usize = 255;
 /// A complaint, and what to do instead.
 pub(crate) type Complaint = (String, &'static str);
 
-/// What a tool that has started this launcher says to it.
+/// The words of the tool that has started this launcher.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Called {
     pub(crate) file: Option<PathBuf>,

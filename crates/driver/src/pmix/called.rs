@@ -45,6 +45,11 @@ impl PmixBridge {
         }
     }
 
+    /// Returns the tool that has started this launcher, while it is connected.
+    fn caller(&self) -> Option<Proc> {
+        self.shared.tools.get().and_then(|tools| tools.borrow().caller().cloned())
+    }
+
     /// Notes the job of this launcher itself.
     pub(crate) fn know_own_job(&self, job: JobId) {
         self.shared.own_job.set(Some(job));
@@ -52,8 +57,8 @@ impl PmixBridge {
 
     /// Tells the tool that has started this launcher that its job is over.
     pub(crate) fn own_job_is_over(&self, exit_code: u8) {
-        let caller = self.shared.tools.get().and_then(|tools| tools.borrow().caller().cloned());
-        let (Some(tool), Some(job), Some(library)) = (caller, self.shared.own_job.take(), self.shared.running()) else {
+        let (Some(tool), Some(job), Some(library)) = (self.caller(), self.shared.own_job.take(), self.shared.running())
+        else {
             return;
         };
         library.job_end(tool, Proc::new(job.nspace(&self.shared.dvm), Proc::WILDCARD), exit_code.into());
@@ -70,8 +75,7 @@ impl PmixBridge {
     /// Tells the tool that has started this launcher that the job waits for a debugger; false when there is none.
     pub(crate) fn ready_for_debug(&self, job: JobId) -> bool {
         let whole = Proc::new(job.nspace(&self.shared.dvm), Proc::WILDCARD);
-        let caller = self.shared.tools.get().and_then(|tools| tools.borrow().caller().cloned());
-        let notice = caller.map(|tool| events::ready_for_debug(self.shared.server(), tool, whole));
+        let notice = self.caller().map(|tool| events::ready_for_debug(self.shared.server(), tool, whole));
         let is_told = notice.is_some();
         notice.into_iter().for_each(|notice| self.shared.send(notice));
         is_told

@@ -42,7 +42,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +74,6 @@ pub(crate) use library::Runner;
 use library::{Event, Library};
 use monitors::Monitors;
 use pmi1::Pmi1;
-use rendezvous::Place;
 use tools::{Tools, Way};
 
 /// Number of the PMI-1 socket's descriptor in a process.
@@ -210,52 +209,6 @@ impl PmixBridge {
         if self.shared.tools.set(RefCell::new(tools)).is_ok() {
             spawn_local(self.shared.clone().follow(follows));
         }
-    }
-
-    /// Opens the front door to PMIx tools as well, and writes the files in `dir` by which tools find it. Returns its
-    /// address and the files that have to be removed at the end beside the session directory. The library starts with
-    /// the first caller.
-    ///
-    /// # Errors
-    /// When there is no port, or a file cannot be written.
-    pub(crate) fn open_to_tools(
-        &mut self,
-        dir: &Path,
-        pid: u32,
-        system: bool,
-    ) -> io::Result<(String, Option<PathBuf>)> {
-        let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
-        let place = self.place_of_tools(&endpoint, pid);
-        place.publish(dir)?;
-        let file = if system { Some(place.publish_system()?) } else { None };
-        self.know_address(&endpoint);
-        Ok((endpoint, file))
-    }
-
-    /// Opens the front door of a DVM for one job to PMIx tools. Beside the usual files it writes `rendezvous`, which
-    /// has to be removed at the end. The job does not fail where the usual ones cannot be written.
-    ///
-    /// # Errors
-    /// When there is no port, or `rendezvous` cannot be written.
-    pub(crate) fn open_beside_job(&mut self, dir: &SessionDir, pid: u32, rendezvous: Option<&Path>) -> io::Result<()> {
-        let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
-        let place = self.place_of_tools(&endpoint, pid);
-        if let Err(error) = dir.dir().and_then(|dir| place.publish(dir)) {
-            tracing::warn!(%error, "PMIx tools do not find this DVM");
-        }
-        rendezvous.map_or(Ok(()), |path| place.write(path))?;
-        self.know_address(&endpoint);
-        Ok(())
-    }
-
-    fn place_of_tools<'a>(&'a self, endpoint: &'a str, pid: u32) -> Place<'a> {
-        let Shared { name, hostname, .. } = &*self.shared;
-        Place { name, hostname, endpoint, pid }
-    }
-
-    fn know_address(&self, endpoint: &str) {
-        let Proc { nspace, rank } = &self.shared.name;
-        let _ = self.shared.uri.set(format!("{nspace}.{rank};{endpoint}"));
     }
 
     /// Carries out an effect of the machine.

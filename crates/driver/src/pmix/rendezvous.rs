@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use ferrite_pmix::Proc;
 
+use super::{PmixBridge, Shared};
 use crate::control::{OTHER_DIRECTORY, explain};
 use crate::files;
+use crate::session_dir::SessionDir;
 
 /// The release of PMIx that our side of the first message follows; the answering library may be newer.
 const RELEASE: &str = "v4.2.2";
@@ -23,6 +25,54 @@ pub(super) struct Place<'a> {
     pub(super) endpoint: &'a str,
     /// Id of the process that users see.
     pub(super) pid: u32,
+}
+
+impl PmixBridge {
+    /// Opens the front door to PMIx tools as well, and writes the files in `dir` by which tools find it. Returns its
+    /// address and the files that have to be removed at the end beside the session directory. The library starts with
+    /// the first caller.
+    ///
+    /// # Errors
+    /// When there is no port, or a file cannot be written.
+    pub(crate) fn open_to_tools(
+        &mut self,
+        dir: &Path,
+        pid: u32,
+        system: bool,
+    ) -> io::Result<(String, Option<PathBuf>)> {
+        let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
+        let place = self.place_of_tools(&endpoint, pid);
+        place.publish(dir)?;
+        let file = if system { Some(place.publish_system()?) } else { None };
+        self.know_address(&endpoint);
+        Ok((endpoint, file))
+    }
+
+    /// Opens the front door of a DVM for one job to PMIx tools. Beside the usual files it writes `rendezvous`, which
+    /// has to be removed at the end. The job does not fail where the usual ones cannot be written.
+    ///
+    /// # Errors
+    /// When there is no port, or `rendezvous` cannot be written.
+    pub(crate) fn open_beside_job(&mut self, dir: &SessionDir, pid: u32, rendezvous: Option<&Path>) -> io::Result<()> {
+        let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
+        let place = self.place_of_tools(&endpoint, pid);
+        if let Err(error) = dir.dir().and_then(|dir| place.publish(dir)) {
+            tracing::warn!(%error, "PMIx tools do not find this DVM");
+        }
+        rendezvous.map_or(Ok(()), |path| place.write(path))?;
+        self.know_address(&endpoint);
+        Ok(())
+    }
+
+    fn place_of_tools<'a>(&'a self, endpoint: &'a str, pid: u32) -> Place<'a> {
+        let Shared { name, hostname, .. } = &*self.shared;
+        Place { name, hostname, endpoint, pid }
+    }
+
+    fn know_address(&self, endpoint: &str) {
+        let Proc { nspace, rank } = &self.shared.name;
+        let _ = self.shared.uri.set(format!("{nspace}.{rank};{endpoint}"));
+    }
 }
 
 impl Place<'_> {

@@ -48,8 +48,9 @@ impl From<String> for Refused {
     }
 }
 
-/// The first of [`OF_BOTH`] change the environment.
-const CHANGES_OF_ENVIRONMENT: usize = 4;
+/// Keys that change the environment.
+const OF_ENVIRONMENT: [&CStr; 4] =
+    [sys::PMIX_SET_ENVAR, sys::PMIX_UNSET_ENVAR, sys::PMIX_APPEND_ENVAR, sys::PMIX_PREPEND_ENVAR];
 
 /// Keys of a job and of each of its apps: placement, environment, nodes to be added.
 const OF_BOTH: [&CStr; 17] = [
@@ -187,7 +188,8 @@ pub(super) fn direct(info: &[Info], submission: &mut Submission) -> Result<Vec<S
         sys::PMIX_SPAWN_CHILD_SEP,
     ];
     let places = |info: &&Info| {
-        let mut keys = OF_BOTH.iter().skip(CHANGES_OF_ENVIRONMENT).chain(&OF_APP).chain(&beside::KEYS);
+        let of_both = OF_BOTH.iter().filter(|key| !OF_ENVIRONMENT.contains(key));
+        let mut keys = of_both.chain(&OF_APP).chain(&beside::KEYS);
         keys.any(|key| info.is(key)) || OF_THE_COMMAND_LINE.iter().any(|key| info.is(key))
     };
     if let Some(info) = info.iter().find(places) {

@@ -167,7 +167,7 @@ impl Head {
         self.jobs.members_of_tree(root).len() as u32
     }
 
-    /// The same without processes on nodes that are to leave, and those that are to end (spec E51, E57).
+    /// The processes that stay: neither they nor their nodes are to leave (spec E51, E57).
     fn staying_of_tree(&self, root: JobId) -> u32 {
         let places = self.jobs.members_of_tree(root);
         let stays = |(proc, node): &(ProcId, NodeId)| !self.elastic.is_to_leave(*node) && !self.elastic.retires(*proc);
