@@ -5,6 +5,9 @@
 //! with status 0, and so does `ssh`. An error before that is text on the pipe, which the waiting process prints for the
 //! launcher. The pipe works both ways: when the waiting process is gone too early, the launcher is gone as well, and
 //! the daemon gives up.
+//!
+//! Where the daemon stays attached, the waiting process is the task of a resource manager, which kills what a task
+//! leaves behind. Such a waiting process therefore passes signals on and ends after the daemon, never before.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -83,9 +86,10 @@ pub(crate) struct Detach {
 /// When no pipe or process can be made.
 pub(crate) fn start(attached: bool) -> io::Result<Detach> {
     let (reader, writer) = io::pipe()?;
-    if let Some(daemon) = guard::fork()? {
+    let forked = if attached { guard::fork_and_pass_on()? } else { guard::fork()? };
+    if let Some(daemon) = forked {
         drop(writer);
-        wait_for(daemon, OwnedFd::from(reader).into());
+        wait_for(daemon, OwnedFd::from(reader).into(), attached);
     }
     drop(reader);
     rustix::process::setsid()?;
@@ -128,7 +132,7 @@ impl Detach {
 }
 
 /// Runs in the process that the launcher started, until it exits.
-fn wait_for(daemon: Pid, mut pipe: File) -> ! {
+fn wait_for(daemon: Pid, mut pipe: File, attached: bool) -> ! {
     let mut said = Vec::new();
     let mut chunk = [0; 4096];
     loop {
@@ -139,6 +143,9 @@ fn wait_for(daemon: Pid, mut pipe: File) -> ! {
         }
         let launcher_is_gone = polled[1].revents().intersects(PollFlags::HUP | PollFlags::ERR);
         if polled[0].revents().is_empty() && launcher_is_gone {
+            if attached {
+                break;
+            }
             guard::exit_now(1);
         }
         match pipe.read(&mut chunk) {
@@ -154,11 +161,14 @@ fn wait_for(daemon: Pid, mut pipe: File) -> ! {
         notice::write_stderr(&format!("prted: {}\n", String::from_utf8_lossy(&said)));
         guard::exit_now(1);
     }
-    // The daemon has printed the reason itself, or was attached until now.
-    let status = waitpid(Some(daemon), WaitOptions::empty());
-    let code = match status {
-        Ok(Some((_, status))) => status.exit_status(),
-        _ => None,
+    // The daemon has printed the reason itself, or was attached until now, or leaves because this end is closed.
+    drop(pipe);
+    let code = loop {
+        match waitpid(Some(daemon), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(Some((_, status))) => break status.exit_status(),
+            _ => break None,
+        }
     };
     guard::exit_now(code.unwrap_or(1));
 }

@@ -37,6 +37,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use ferrite_types as types;
@@ -171,6 +172,30 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
+/// The child that gets the signals of this process, after [`fork_and_pass_on`].
+static SIGNALLED: AtomicI32 = AtomicI32::new(0);
+
+/// Forks like [`fork`]. A signal that would end the parent goes to the child instead, so that the parent lives until it
+/// has waited for the child.
+pub(crate) fn fork_and_pass_on() -> io::Result<Option<Pid>> {
+    extern "C" fn to_child(signal: i32) {
+        // SAFETY: `kill` is async-signal-safe; the child is not reaped before this process exits.
+        unsafe { libc::kill(SIGNALLED.load(Ordering::Relaxed), signal) };
+    }
+    let endings = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT];
+    let before = block(&set_of(&endings));
+    let forked = fork();
+    if let Ok(Some(child)) = &forked {
+        SIGNALLED.store(child.as_raw_nonzero().get(), Ordering::Relaxed);
+        for signal in endings.into_iter().filter(|signal| !is_ignored(types::Signal(*signal))) {
+            // SAFETY: the handler makes one system call that is allowed in handlers.
+            unsafe { libc::signal(signal, to_child as extern "C" fn(i32) as libc::sighandler_t) };
+        }
+    }
+    set_mask(&before);
+    forked
+}
+
 /// Ends the process without running exit handlers, because those of foreign libraries take time.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` has no preconditions; nothing of ours is buffered.
@@ -195,10 +220,15 @@ pub(crate) fn ignore(signal: types::Signal) {
 
 /// Makes a helper process die with this one, protects it from the terminal's signals and gives it a group of its own.
 pub(crate) fn tie(command: &mut Command) {
+    tie_by(Signal::KILL, command);
+}
+
+/// Like [`tie`], but the helper gets this signal when this process dies.
+pub(crate) fn tie_by(signal: Signal, command: &mut Command) {
     let parent = rustix::process::getpid();
     let child_side = move || {
         rustix::process::setsid()?;
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        rustix::process::set_parent_process_death_signal(Some(signal))?;
         if rustix::process::getppid() != Some(parent) {
             return Err(io::Error::other("the parent is gone"));
         }
@@ -219,12 +249,16 @@ fn watched_signals() -> libc::sigset_t {
     // After `nohup` SIGHUP stays ignored: a blocked signal would be taken by the guard.
     numbers.extend([libc::SIGHUP].into_iter().filter(|s| !is_ignored(types::Signal(*s))));
     numbers.push(libc::SIGCHLD);
+    set_of(&numbers)
+}
+
+fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: `sigemptyset` initialises the set before the first `sigaddset`; the numbers are valid signals.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        for number in numbers {
-            libc::sigaddset(set.as_mut_ptr(), number);
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
         }
         set.assume_init()
     }
@@ -438,14 +472,9 @@ fn end_tree(pid: Pid, leftovers: &mut Leftovers) {
 
 fn wait_for_a_child(limit: Duration) {
     let limit = libc::timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is initialised before its use; SIGCHLD is blocked since `enter`, so it is waited for, not
-    // handled.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
-        libc::sigtimedwait(set.as_ptr(), std::ptr::null_mut(), &limit);
-    }
+    let set = set_of(&[libc::SIGCHLD]);
+    // SAFETY: set and limit are valid for the call; SIGCHLD is blocked since `enter`, so it is waited for, not handled.
+    unsafe { libc::sigtimedwait(&set, std::ptr::null_mut(), &limit) };
 }
 
 /// Closes standard streams, so that a writer to standard input sees when the real process stops reading.

@@ -129,7 +129,7 @@ pub(crate) fn stays_attached(parameters: &[(String, String)]) -> bool {
 }
 
 fn end(leader: Pid, manners: Manners) {
-    // A step ends its tasks elsewhere; if that takes too long, it dies with this process.
+    // A step ends its tasks elsewhere; if that takes too long, the guard ends it.
     let signal = if manners.stays() { Signal::TERM } else { Signal::KILL };
     // The signal goes to the whole group: agents are often scripts around the real one.
     let _ = rustix::process::kill_process_group(leader, signal);
@@ -239,7 +239,9 @@ impl Running {
             manager::clean(&mut command);
         }
         command.args(arguments).stdin(Stdio::piped()).stdout(theirs.try_clone()?).stderr(theirs);
-        guard::tie(&mut command);
+        // SIGINT ends a `srun` whose step does not run yet. A running step goes on: it ends with its daemons.
+        let farewell = if manners == Manners::Step { Signal::INT } else { Signal::KILL };
+        guard::tie_by(farewell, &mut command);
         let child = command.spawn()?;
         let pid = Pid::from_child(&child);
         let ended = pidfd_open(pid, PidfdFlags::NONBLOCK)?;

@@ -56,7 +56,7 @@ pub enum Manners {
 }
 
 impl Manners {
-    /// True when the command lives as long as its daemons, and ends them in order on SIGTERM.
+    /// True when the command lives as long as its daemons, and ends them on SIGTERM.
     #[must_use]
     pub fn stays(self) -> bool {
         self != Manners::Agent

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
 use super::context::{Call, Context, Expect, finish};
-use super::{Scenario, scenarios};
+use super::{LEAVE_LIMIT, Scenario, scenarios};
 use crate::programs::{Mpi, mpi_program};
 use crate::runner::{Outcome, Running};
 use crate::testbed::{LOGIN, node_name};
@@ -34,6 +34,7 @@ pub(super) fn all() -> Vec<Scenario> {
         slurm_a_cancelled_batch_job_leaves_nothing_on_its_nodes,
         slurm_a_job_that_is_taken_away_from_salloc_leaves_nothing_on_its_nodes,
         slurm_a_killed_head_leaves_nothing_in_the_allocation,
+        slurm_daemons_leave_in_order_when_their_step_is_told_to_end,
         slurm_a_crashed_node_of_the_allocation_is_lost_and_the_dvm_goes_on,
     ];
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
@@ -256,6 +257,20 @@ fn slurm_a_killed_head_leaves_nothing_in_the_allocation(c: &Context) -> Result<(
         nothing_allocated(c)?;
     }
     Ok(())
+}
+
+/// Slurm tells every process of a step. When the task ends, Slurm kills what is left, so the task is the last to end.
+fn slurm_daemons_leave_in_order_when_their_step_is_told_to_end(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "-J told")?;
+    let job = c.tool_on(LOGIN, "prun", "sleep 1000")?.start()?;
+    c.wait_for(8, "sleep")?;
+    slurm(c, "scancel", "--signal=TERM --name=told")?;
+    finish(job)?.failure()?;
+    let left = c.bed().residue_on(&[1, 2, 3, 4], LEAVE_LIMIT);
+    ensure!(left.is_empty(), "left behind:\n    {}", left.join("\n    "));
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?;
+    nothing_allocated(c)
 }
 
 fn slurm_a_crashed_node_of_the_allocation_is_lost_and_the_dvm_goes_on(c: &Context) -> Result<()> {

@@ -126,10 +126,12 @@ pub(super) fn cleans_up_itself(pid: Pid) -> bool {
     ours.contains(&name_of(pid).trim_ascii_end())
 }
 
-/// True for a client, such as the process of a batch: it sees that the head is gone, writes its last records, and ends
-/// (spec L120).
+/// True for a process that ends by itself when the head is gone, and does harm when it is ended before:
+/// - A client, such as the process of a batch, writes its last records (spec L120).
+/// - `srun` ends with the daemons of its step, which leave when they lose the head. When it gets SIGTERM, or is killed,
+///   Slurm kills the daemons at once, and their files remain.
 pub(super) fn ends_with_the_head(pid: Pid) -> bool {
-    name_of(pid).trim_ascii_end() == b"prun"
+    [&b"prun"[..], b"srun"].contains(&name_of(pid).trim_ascii_end())
 }
 
 fn name_of(pid: Pid) -> Vec<u8> {

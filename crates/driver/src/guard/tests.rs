@@ -48,7 +48,6 @@ fn forked(script: &str, dir: &Path, is_waited_for: bool) -> Pid {
     }
 }
 
-/// The number in a file that a script writes.
 /// The session that a process is in; 0 when its leader is outside of the namespace, which `getsid` of rustix
 /// cannot express.
 fn session_of(pid: Pid) -> i32 {
@@ -58,6 +57,7 @@ fn session_of(pid: Pid) -> i32 {
     after_name.split_whitespace().nth(3).unwrap().parse().unwrap()
 }
 
+/// The number in a file that a script writes.
 fn pid_in(dir: &Path, file: &str) -> Pid {
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
@@ -233,6 +233,23 @@ fn signals_reach_the_head_and_its_exit_code_comes_back() {
         kill_process(first, Signal::USR1).unwrap();
         assert_eq!(exit_code(first), Some(7));
     }
+}
+
+#[test]
+fn a_task_of_a_manager_passes_signals_on_and_ends_after_its_daemon() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = shell("trap 'echo 1 > told; exit 7' TERM; echo $$ > daemon; while :; do sleep 0.01; done");
+    command.current_dir(dir.path());
+    let Some(task) = fork().unwrap() else {
+        if crate::detach::start(true).is_ok() {
+            let _ = command.exec();
+        }
+        exit_now(99)
+    };
+    assert_ne!(pid_in(dir.path(), "daemon"), task);
+    kill_process(task, Signal::TERM).unwrap();
+    assert_eq!(exit_code(task), Some(7));
+    pid_in(dir.path(), "told");
 }
 
 /// Not a test of time: prints what the guard adds to a start.
