@@ -8,17 +8,23 @@ use anyhow::{Result, ensure};
 
 use super::context::{Context, Expect, finish};
 use super::elastic::{expect_up, in_dvm, lines_of};
-use super::{Scenario, scenarios};
-use crate::programs::pmix_program;
+use super::{Scenario, Skipped, scenarios};
+use crate::programs::{Mpi, pmix_program, python, source};
 use crate::runner::{Outcome, Running};
+use crate::workspace::root;
 
 pub(super) fn all() -> Vec<Scenario> {
-    scenarios![
+    let mut all = scenarios![
         an_elastic_job_keeps_its_smallest_size_until_it_is_forced,
         an_elastic_job_refuses_that_its_node_leaves_and_puts_it_off,
         an_elastic_job_takes_more_processes_and_gives_them_back,
         an_elastic_job_refuses_another_size_or_does_not_answer,
-    ]
+    ];
+    for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
+        let name = format!("an elastic job of mpi4py over {} changes its size and loses nothing", mpi.name());
+        all.push(Scenario::new(name, move |c| mpi4py(c, mpi)));
+    }
+    all
 }
 
 /// (spec E51)
@@ -176,5 +182,42 @@ fn an_elastic_job_refuses_another_size_or_does_not_answer(c: &Context) -> Result
         c.tool("pdvm", "kill 4")?.run()?.code(0)?;
         finish(job)?.failure()?;
         Ok(())
+    })
+}
+
+/// The Python package over real MPI: whole worlds and parts of them come and go. (spec E54, E55, E56, E57, E59)
+fn mpi4py(c: &Context, mpi: Mpi) -> Result<()> {
+    let python = python(mpi).ok_or_else(|| Skipped("mpi4py is not installed".into()))?;
+    let heard = c.file("heard", "")?;
+    let stop = heard.with_file_name("stop");
+    in_dvm(c, 3, &[], || {
+        let path = format!("PYTHONPATH={}", root().join("python").display());
+        let line = format!("--host n1:8,n2:8 --elastic 1:8 --grace 60 -n 2 -x {path}");
+        let job = c.tool("prun", &line)?.words([&python, &source("malleable.py"), &heard, &stop])?.start()?;
+        lines_of(c, &heard, 1)?;
+        for (size, answer) in [
+            ("+2", "Grown: job 2 has spawned 2 processes, and has 4 processes"),
+            ("-1", "Shrunk: 1 process of job 2 has ended, and it has 3 processes"),
+            // The program wants no more than four.
+            ("+4", "Grown: job 2 has spawned 1 process, and has 4 processes"),
+            ("=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes"),
+            ("+1", "Grown: job 2 has spawned 1 process, and has 3 processes"),
+        ] {
+            says(&c.tool("pdvm", "resize 2 --wait")?.words([size])?.run()?.code(0)?, answer)?;
+        }
+        let few = c.tool("pdvm", "resize 2 =1 --wait")?.run()?.code(1)?;
+        few.complains_about(&["Rank 0 of job 2 refuses that 2 processes end."])?;
+        says(
+            &c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(0)?,
+            "Grown: job 2 has spawned 1 process, and has 4 processes",
+        )?;
+        let many = c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(1)?;
+        many.complains_about(&["refuses more processes."])?;
+        // What is forced is made, also when the program does not like it.
+        c.tool("pdvm", "resize 2 =1 --force --wait")?.run()?.code(0)?;
+        std::fs::write(&stop, "")?;
+        let end = finish(job)?.code(0)?;
+        std::fs::remove_file(&stop)?;
+        says(&end, "right")
     })
 }

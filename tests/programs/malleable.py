@@ -1,0 +1,51 @@
+"""An elastic job of mpi4py: counts in a vector that is spread over its processes until the file STOP is there, and then
+checks what it has counted. It takes four processes at most, and refuses to be fewer than two. When it runs it writes
+a line into the file UP.
+
+    malleable.py UP STOP
+"""
+
+import os
+import sys
+import time
+from array import array
+
+from ferrite_dvm.elastic import Job
+
+ROWS = 1003
+
+
+def load(comm):
+    rows = range(comm.rank * ROWS // comm.size, (comm.rank + 1) * ROWS // comm.size)
+    return array("q", rows), 0, [comm.size]
+
+
+def main(up, stop):
+    job = Job(min=2, max=4)
+    x, steps, sizes = job.begin(load)
+    if steps == 0 and job.comm.rank == 0:
+        with open(up, "w", encoding="utf-8") as file:
+            file.write("up\n")
+    while not job.comm.bcast(os.path.exists(stop) if job.comm.rank == 0 else None):
+        x, steps = array("q", (value + 1 for value in x)), steps + 1
+        # Several processes share a processor, and wait for each other by spinning.
+        time.sleep(0.005)
+        if change := job.poll():
+            with change as c:
+                x, steps = c.redistribute(x, steps)
+                sizes = c.redistribute(sizes)
+            if job.retired:
+                break
+            sizes = sizes + [job.comm.size]
+    if not job.retired:
+        pieces = job.comm.gather((x.tolist(), sizes))
+        if job.comm.rank == 0:
+            rows = [value for piece, _ in pieces for value in piece]
+            lengths = [len(piece) for piece, _ in pieces]
+            right = rows == [row + steps for row in range(ROWS)] and max(lengths) - min(lengths) <= 1
+            same = all(of_rank == sizes for _, of_rank in pieces)
+            print("right" if right and same else f"wrong after {steps} steps: {lengths} {rows}", flush=True)
+    job.close()
+
+
+main(*sys.argv[1:])
