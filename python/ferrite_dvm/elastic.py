@@ -109,17 +109,17 @@ class Job:
 
     def close(self) -> None:
         """Ends the connection to the DVM, as the last call of every process. After a change it ends MPI as well, and
-        the exit code of the process is then 0; it is 1 without this call."""
+        the exit code of the process is then 0; it is 1 without this call, and after an exception."""
+        self._is_closed = True
+        if self._request is not None and not _has_failed():
+            self._request.Wait()
+        self._request = None
         if self._client is not None:
-            self._is_closed = not hasattr(sys, "last_value")
-            if self._request is not None and self._is_closed:
-                self._request.Wait()
-                self._request = None
             self._client.close(for_good=self._has_changed)
             self._client = None
 
     def _at_exit(self) -> None:
-        is_orderly = self._is_closed or self._client is None
+        is_orderly = self._is_closed and not _has_failed()
         self.close()
         if self._has_changed:
             # MPI_Finalize would wait for those of MPI_COMM_WORLD who have left, or who stay.
@@ -330,6 +330,11 @@ class Change:
             job._become(self._new)
         else:
             job.comm = MPI.COMM_NULL
+
+
+def _has_failed() -> bool:
+    """True when an exception has ended the program; others then wait in vain for this process."""
+    return hasattr(sys, "last_value")
 
 
 def _own_command() -> list:
