@@ -23,7 +23,7 @@ WITHDRAWAL_DEFER = b"ferrite.withdrawal.defer"
 GROWTH_REFUSE = b"ferrite.growth.refuse"
 
 _BOOL, _STRING, _UINT32, _DATA_ARRAY = 1, 3, 14, 39
-_NODES, _SECONDS, _AFFECTED = b"pmix.alloc.nlist", b"pmix.time.remaining", b"pmix.evaffected"
+_SECONDS, _AFFECTED = b"pmix.time.remaining", b"pmix.evaffected"
 _SLOTS, _REQUEST = b"pmix.num.slots", b"pmix.alloc.reqid"
 
 
@@ -75,7 +75,6 @@ class Event:
 
     code: int
     request: str
-    nodes: str
     seconds: int
     slots: int
     until: float
@@ -94,12 +93,11 @@ def _library() -> str:
 
 
 def _event(code: int, infos, count: int) -> Event:
-    request, nodes, seconds, slots, affected = "", "", 0, 0, set()
+    request, seconds, slots, affected = "", 0, 0, set()
     for info in (infos[i] for i in range(count)):
         kind, data = info.value.type, info.value.data
-        if kind == _STRING and info.key in (_NODES, _REQUEST):
-            text = (data.string or b"").decode(errors="replace")
-            nodes, request = (text, request) if info.key == _NODES else (nodes, text)
+        if kind == _STRING and info.key == _REQUEST:
+            request = (data.string or b"").decode(errors="replace")
         elif kind == _UINT32 and info.key == _SECONDS:
             seconds = data.uint32
         elif kind == _UINT32 and info.key == _SLOTS:
@@ -108,7 +106,7 @@ def _event(code: int, infos, count: int) -> Event:
             array = data.darray.contents
             procs = ctypes.cast(array.array, POINTER(_Proc))
             affected.update((procs[i].nspace.decode(), procs[i].rank) for i in range(array.size))
-    return Event(code, request, nodes, seconds, slots, time.monotonic() + seconds, frozenset(affected))
+    return Event(code, request, seconds, slots, time.monotonic() + seconds, frozenset(affected))
 
 
 class Client:

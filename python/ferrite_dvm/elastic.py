@@ -13,6 +13,7 @@
 
 `pdvm resize` offers more processes or lets some end, and `pdvm shrink` takes nodes away; both wait for the job's next
 `poll`. Rank 0 of `comm` answers for the job. Without a DVM, or with a job that is not elastic, nothing ever changes.
+A process of a DVM that has no PMIx library gets an OSError.
 """
 
 import atexit
@@ -60,20 +61,24 @@ class Job:
         self._pending: list = []
         self._taken: set = set()
         self._word, self._request = bytearray(1), None
+        self._members: frozenset = frozenset()
         self._joins: Optional[Change] = None
         self._has_changed = self._is_closed = False
         try:
             self._client = _pmix.Client()
         except OSError:
+            if "PMIX_NAMESPACE" in os.environ:
+                raise
             # No DVM: the size stays what it is.
-            pass
         atexit.register(self._at_exit)
         parent = MPI.Comm.Get_parent()
         if parent != MPI.COMM_NULL:
             everybody = parent.Merge(high=True)
             parent.Disconnect()
+            # The change ends in `begin`.
             self._joins = Change(self, _GROW, None, everybody, everybody)
-        self._know_members()
+        else:
+            self._know_members()
 
     def begin(self, load: Callable[[MPI.Intracomm], Any]) -> Any:
         """Returns what `load(comm)` makes in the processes that begin the job. A newcomer gets what the others have
@@ -128,9 +133,8 @@ class Job:
             os._exit(0 if is_orderly else 1)
 
     def _know_members(self) -> None:
-        if self._joins is None:
-            me = self._client.me if self._client else ("", self.comm.rank)
-            self._members = frozenset(self.comm.allgather(me))
+        me = self._client.me if self._client else ("", self.comm.rank)
+        self._members = frozenset(self.comm.allgather(me))
 
     def _decide(self) -> int:
         """Reads the events in rank 0; returns the word for all."""
@@ -189,7 +193,6 @@ class Change:
         # All who take part in the move of data.
         self._wide = wide
         self._new: Optional[MPI.Intracomm] = None
-        self._sizes = (0, 0)
 
     @property
     def grows(self) -> bool:
@@ -235,11 +238,6 @@ class Change:
             self._new = old.Split(1 if job.retired else 0, old.rank)
             if job.retired:
                 self._new.Free()
-        if self._new is not None:
-            wide = self._wide
-            before = wide.bcast(old.size if wide.rank == 0 else None)
-            stay = wide.allreduce(0 if job.retired else 1)
-            self._sizes = (before, stay)
         return self
 
     def _spawn(self) -> None:
@@ -252,6 +250,8 @@ class Change:
             children.Disconnect()
         except MPI.Exception as error:
             if old.rank == 0:
+                # Who has made the offer hears of it now, not at the end of its time.
+                job._refuse(_pmix.GROWTH_REFUSE)
                 warnings.warn(f"{count} more processes were offered, and could not be started: {error}", stacklevel=3)
 
     def redistribute(self, *parts: Any) -> Any:
@@ -281,11 +281,10 @@ class Change:
         )
 
     def _deal(self, part: Any, head: tuple) -> Any:
-        kind, row_bytes = head[0], head[1]
-        wide, (_, stay) = self._wide, self._sizes
+        wide = self._wide
         mine = 0 if part is None else len(part)
         counts = wide.allgather((mine, not self._job.retired))
-        total = sum(rows for rows, _ in counts)
+        total, stay = sum(rows for rows, _ in counts), sum(stays for _, stays in counts)
         first = sum(rows for rows, _ in counts[: wide.rank])
         # The new piece of each process: rows [begin, end) of the whole.
         pieces, begin, place = [], 0, 0
@@ -295,8 +294,8 @@ class Change:
             pieces.append((begin, begin + length))
             begin += length
         lower, upper = pieces[wide.rank]
-        result = _empty(kind, head, upper - lower)
-        row = MPI.BYTE.Create_contiguous(row_bytes).Commit()
+        result = _empty(head, upper - lower)
+        row = MPI.BYTE.Create_contiguous(head[1]).Commit()
         starts = [sum(rows for rows, _ in counts[:rank]) for rank in range(wide.size)]
         send = [_overlap((first, first + mine), piece) for piece in pieces]
         owned = [(start, start + rows) for start, (rows, _) in zip(starts, counts)]
@@ -364,12 +363,12 @@ def _head(part: Any) -> Optional[tuple]:
     return None
 
 
-def _empty(kind: str, head: tuple, rows: int) -> Any:
-    if kind == "numpy":
+def _empty(head: tuple, rows: int) -> Any:
+    if head[0] == "numpy":
         import numpy
 
         return numpy.empty((rows, *head[3]), numpy.dtype(head[2]))
-    if kind == "array":
+    if head[0] == "array":
         from array import array
 
         return array(head[2], bytes(rows * head[1]))

@@ -6,8 +6,8 @@
 //! launcher. The pipe works both ways: when the waiting process is gone too early, the launcher is gone as well, and
 //! the daemon gives up.
 //!
-//! Where the daemon stays attached, the waiting process is the task of a resource manager, which kills what a task
-//! leaves behind. Such a waiting process therefore passes signals on and ends after the daemon, never before.
+//! A resource manager counts the waiting process as its task, and kills the processes that a task leaves behind. The
+//! waiting process of an attached daemon therefore passes signals on and ends after the daemon, never before.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -213,7 +213,7 @@ fn mpi4py(c: &Context, mpi: Mpi) -> Result<()> {
         )?;
         let many = c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(1)?;
         many.complains_about(&["refuses more processes."])?;
-        // What is forced is made, also when the program does not like it.
+        // The program cannot refuse a forced change.
         c.tool("pdvm", "resize 2 =1 --force --wait")?.run()?.code(0)?;
         std::fs::write(&stop, "")?;
         let end = finish(job)?.code(0)?;
