@@ -31,6 +31,7 @@ use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::params;
+use crate::segments::Sweeper;
 use crate::session_dir::SessionDir;
 use crate::spawn::{MemoryPolicy, Spawner, Started};
 use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
@@ -54,6 +55,7 @@ pub(crate) struct Processes {
     session_dir: SessionDir,
     starter: Starter,
     stacks: Stacks,
+    segments: Sweeper,
 }
 
 /// The processes whose start is over, and the acts for the others.
@@ -130,6 +132,7 @@ impl Processes {
             session_dir: session_dir.clone(),
             starter: Starter::new(Spawner::new(memory, parameters)?, sender),
             stacks: Stacks::default(),
+            segments: Sweeper::default(),
         })
     }
 
@@ -149,6 +152,7 @@ impl Processes {
         mut env: Vec<(String, String)>,
         fds: Vec<(RawFd, OwnedFd)>,
     ) {
+        self.segments.begin(proc.job);
         env.push((MARK.to_owned(), mark(proc)));
         let prepared = if request.session_cwd { self.own_dir(proc, &mut request) } else { Ok(()) };
         if let Err(error) = prepared {
@@ -225,13 +229,14 @@ impl Processes {
         self.started.apply(proc, Act::Close);
     }
 
-    /// Ends all remaining processes of a job and removes its directory.
+    /// Ends all remaining processes of a job, and removes its directory and the shared memory that it has left (spec L138).
     pub(crate) fn clean_job(&mut self, job: JobId) {
         self.stacks.stop(job);
         self.started.starts.give_up(job);
         self.started.end_all(|proc| proc.job == job);
         // Most jobs have no directory.
         let _ = std::fs::remove_dir_all(self.session_dir.path().join(job.to_string()));
+        self.segments.end(job);
     }
 }
 

@@ -31,6 +31,7 @@ mod params;
 mod pmix;
 mod release;
 mod secret;
+mod segments;
 mod session_dir;
 mod signals;
 mod spawn;

@@ -2,31 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 use rustix::process::Pid;
 
 use super::{GUARD_NAME, Guarded};
-
-const SHM: &str = "/dev/shm";
-
-/// Prefixes of the shared-memory segments of MPI libraries. A process that died with its daemon can no longer be asked
-/// for its mappings; then such a prefix, our owner, a creation after our start and no living user identify a segment.
-const MPI_SEGMENTS: &[&str] = &[
-    "vader_segment.",
-    "sm_segment.",
-    "osc_rdma.",
-    "osc_sm.",
-    "ompi_",
-    "open_mpi.",
-    "mpich_shar_tmp",
-    "mpich_shm_",
-    "ucx_shm_posix_",
-    "psm2_shm.",
-    "psm3_shm.",
-];
+use crate::segments::{self, processes};
 
 /// Collects remains while processes are ended, and removes them afterwards.
 pub(super) struct Leftovers {
@@ -47,7 +29,7 @@ impl Leftovers {
     pub(super) fn note_mappings(&mut self, pid: Pid) {
         let pid = pid.as_raw_nonzero();
         if let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) {
-            self.mapped.extend(segments(&maps));
+            self.mapped.extend(segments::named_in(&maps));
         }
     }
 
@@ -55,35 +37,8 @@ impl Leftovers {
     pub(super) fn remove(&self) {
         // The call refuses to follow symbolic links; mostly the directories are gone already.
         self.directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
-        let candidates = self.candidates();
-        if candidates.is_empty() {
-            return;
-        }
-        let in_use = segments_in_use();
-        for name in candidates.difference(&in_use) {
-            let _ = fs::remove_file(Path::new(SHM).join(name));
-        }
-    }
-
-    fn candidates(&self) -> BTreeSet<String> {
-        let Ok(entries) = fs::read_dir(SHM) else {
-            return BTreeSet::new();
-        };
-        let entries = entries.flatten().filter(|e| e.metadata().is_ok_and(|m| self.is_ours(&m)));
-        entries.filter_map(|e| e.file_name().into_string().ok()).filter(|name| self.is_known(name)).collect()
-    }
-
-    fn is_ours(&self, file: &fs::Metadata) -> bool {
-        // The file system's clock ticks more coarsely than the process's.
-        let earliest = self.born - Duration::from_millis(20);
-        let born = file.created().or_else(|_| file.modified());
-        file.is_file() && file.uid() == rustix::process::getuid().as_raw() && born.is_ok_and(|b| b >= earliest)
-    }
-
-    fn is_known(&self, name: &str) -> bool {
-        self.mapped.contains(name)
-            || name.contains(&self.dvm)
-            || MPI_SEGMENTS.iter().any(|prefix| name.starts_with(prefix))
+        let is_known = |name: &str| self.mapped.contains(name) || name.contains(&self.dvm) || segments::is_of_mpi(name);
+        segments::remove_unused(&segments::made_since(self.born, is_known));
     }
 }
 
@@ -138,32 +93,6 @@ fn name_of(pid: Pid) -> Vec<u8> {
     fs::read(format!("/proc/{}/comm", pid.as_raw_nonzero())).unwrap_or_default()
 }
 
-fn processes() -> impl Iterator<Item = (i32, PathBuf)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|e| Some((e.file_name().to_str()?.parse().ok()?, e.path())))
-}
-
-/// Finds names of segments in the text of a `maps` file.
-fn segments(maps: &str) -> impl Iterator<Item = String> + '_ {
-    maps.lines()
-        .filter_map(|line| line.split_once("/dev/shm/"))
-        .map(|(_, name)| name.trim_end_matches(" (deleted)").to_owned())
-}
-
-/// Returns the segments that any living process has mapped or open, as far as this user may see.
-fn segments_in_use() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for (_, path) in processes() {
-        if let Ok(maps) = fs::read_to_string(path.join("maps")) {
-            found.extend(segments(&maps));
-        }
-        let open = fs::read_dir(path.join("fd")).into_iter().flatten().flatten();
-        let targets = open.filter_map(|fd| fs::read_link(fd.path()).ok());
-        found.extend(targets.filter_map(|t| Some(t.strip_prefix(SHM).ok()?.to_str()?.to_owned())));
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,13 +102,5 @@ mod tests {
         assert_eq!(parent_of("12 (a) R 9 (x) S 34 12 12"), Some(34));
         assert_eq!(parent_of("12 (cat) S 7 12 12"), Some(7));
         assert_eq!(parent_of(""), None);
-    }
-
-    #[test]
-    fn segments_are_read_from_maps() {
-        let maps = "7f0-7f1 rw-s 0 00:1 5 /dev/shm/vader_segment.n0.0.1\n7f1-7f2 r-xp 0 0 0 /lib/x.so\n\
-                    7f2-7f3 rw-s 0 0 0 /dev/shm/gone (deleted)\n";
-        let found: Vec<_> = segments(maps).collect();
-        assert_eq!(found, ["vader_segment.n0.0.1", "gone"]);
     }
 }
