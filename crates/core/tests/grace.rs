@@ -293,6 +293,25 @@ fn a_node_that_has_left_with_a_part_comes_again_while_another_has_time() {
     assert_eq!((dvm.offered.join(","), dvm.running.len()), ("n3,n2".to_owned(), 1));
 }
 
+/// The slot of a process that has gone with its node is free when the node comes again, also while its job runs (spec
+/// E45).
+#[test]
+fn a_node_that_comes_again_has_all_its_slots() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, with_grace(30, &["n2", "n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.exit_proc(1, ExitStatus::Exited(0));
+    assert_eq!(outcome(&dvm, 2), &ResizeOutcome::Done);
+    ask_grow(&mut dvm, 3, &["n3"]);
+    let in_use = |dvm: &Cluster| -> Vec<u32> {
+        let head = dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head");
+        head.nodes().iter().map(|node| node.slots_inuse).collect()
+    };
+    assert_eq!(in_use(&dvm), [0, 0, 1, 0]);
+    dvm.exit_proc(0, ExitStatus::Exited(0));
+    assert_eq!((in_use(&dvm), dvm.code_of(1)), (vec![0; 4], 0));
+}
+
 /// A second shrink of a node waits for the part, and finds it done (spec E48, E5).
 #[test]
 fn a_second_shrink_of_a_node_ends_with_the_part_that_it_leaves_with() {

@@ -3,12 +3,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::elastic::*;
 use common::{Cluster, job, proc};
 use ferrite_core::{DaemonInput, DaemonTimer, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::pmix_status::{
-    FERRITE_NODES_STAY, PMIX_ERR_BAD_PARAM, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED,
-    PMIX_ERR_RESOURCE_BUSY,
+    FERRITE_NODES_STAY, PMIX_ALLOC_TIMEOUT_WARNING, PMIX_ERR_BAD_PARAM, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND,
+    PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_RESOURCE_BUSY,
 };
 use ferrite_types::*;
 use ferrite_wire::control::{Request, Submission};
@@ -242,4 +244,24 @@ fn spawned_processes_count_and_answer_for_the_whole() {
     assert!(unanswered(&dvm, 3), "the child has the time of its parent");
     assert_eq!(say(&mut dvm, second(0), WithdrawalAnswer::Refuse), Ok(()));
     assert!(matches!(outcome(&dvm, 3), ResizeOutcome::Failed { .. }));
+}
+
+/// All worlds of an elastic job hear that nodes with processes of one of them are to leave, connected or not (spec
+/// E43).
+#[test]
+fn every_world_of_a_job_hears_that_nodes_of_one_are_to_leave() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, elastic(1, 8, &["n1", "n2"]));
+    let child = Box::new(on("world", &["n3"]));
+    let call = PmixCall::Spawn { proc: proc(0), submission: child, token: PmixToken(1) };
+    dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(call)));
+    dvm.run();
+    ask(&mut dvm, 2, shrink(&["n3"]));
+    let second = ProcId { job: JobId(2), rank: Rank(0) };
+    let told = dvm.pmix.iter().filter_map(|(_, effect)| match effect {
+        PmixEffect::Event { event, to, .. } if event.code == PMIX_ALLOC_TIMEOUT_WARNING => Some(to.clone()),
+        _ => None,
+    });
+    let told: BTreeSet<ProcId> = told.flatten().collect();
+    assert_eq!(told, BTreeSet::from([proc(0), proc(1), second]));
 }

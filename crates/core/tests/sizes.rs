@@ -290,6 +290,23 @@ fn the_latest_world_ends_and_the_job_goes_on() {
     assert_eq!(dvm.code_of(1), 0);
 }
 
+/// A job keeps its number when its first world has ended (spec E57).
+#[test]
+fn a_job_has_its_number_as_long_as_any_of_its_worlds_lives() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 8, &["n0"]));
+    let child = spawn(&mut dvm, proc(0), world(3)).expect("there is room");
+    dvm.exit_job(1);
+    ask(&mut dvm, 2, resize(SizeChange::To(2)));
+    dvm.exit(of(child.0, 2), ExitStatus::Exited(0));
+    let end = resized(&dvm, 2);
+    assert_eq!((&end.outcome, end.procs, end.size), (&JobResizeOutcome::Done, 1, 2));
+    dvm.exit(of(child.0, 0), ExitStatus::Exited(0));
+    dvm.exit(of(child.0, 1), ExitStatus::Exited(0));
+    ask(&mut dvm, 3, resize(SizeChange::To(2)));
+    assert_eq!(refusal(&dvm, 3), "Job 1 is over.");
+}
+
 /// Processes of a job that goes on: their slots are free at once (spec E57, E58).
 #[test]
 fn the_highest_ranks_end_after_their_time_and_others_get_their_slots() {

@@ -36,10 +36,9 @@ impl Head {
         let (session, alloc_id) = self.session_of_tree(root);
         let reserved = self.keep_slots(session, count).map_err(|free| {
             let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
-            format!(
-                "{free} {slots} {are} free in the session of job {}, and {count} are wanted. Add nodes with `pdvm grow`.",
-                ask.job
-            )
+            let (job, wanted) =
+                (ask.job, if count == 1 { "1 is wanted".to_owned() } else { format!("{count} are wanted") });
+            format!("{free} {slots} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`.")
         })?;
         let id = self.elastic.campaigns.number();
         let slots = reserved.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();

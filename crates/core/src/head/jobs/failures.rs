@@ -31,6 +31,7 @@ impl Head {
         let survived = ends.iter().filter_map(|end| self.on_proc_end(id, end, cx)).collect();
         self.tell_survivors(id, survived, cx);
         self.check_terminated(id, cx);
+        self.free_slots_of_elastic(id, ends, cx);
     }
 
     /// Handles the end of a process. Returns the failure when the job goes on in spite of it (spec L29).

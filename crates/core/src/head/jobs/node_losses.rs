@@ -73,6 +73,9 @@ impl Head {
             self.on_ready_for_debug(*rank, id, cx);
             self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);
         }
+        if self.jobs.at(id).is_mapped() {
+            self.free_slots_on(id, |daemon| dead.contains_key(&daemon));
+        }
         self.check_terminated(id, cx);
         hit
     }
@@ -102,6 +105,7 @@ impl Head {
         gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
         gone.iter().for_each(|rank| self.on_ready_for_debug(rank, id, cx));
         gone.iter().for_each(|rank| self.lose_stacks(rank, cx));
+        self.free_slots_on(id, |daemon| gone.contains(daemon));
         self.check_terminated(id, cx);
     }
 }

@@ -210,6 +210,11 @@ impl Jobs {
         self.trees_of.get(&root).into_iter().flatten().copied().collect()
     }
 
+    /// True while a job of this spawn tree is not over.
+    pub(super) fn has_tree(&self, root: JobId) -> bool {
+        self.trees_of.contains_key(&root)
+    }
+
     /// The jobs of a submission whose client is connected: the submitted one and all that it has spawned.
     pub(super) fn submitted_tree(&self, request: RequestId) -> Vec<JobId> {
         self.of_submission(request).map(|root| self.tree_of(root)).unwrap_or_default()

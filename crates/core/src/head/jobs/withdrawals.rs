@@ -8,7 +8,7 @@ use ferrite_types::{
     AllocId, AllocReqId, DaemonRank, Duration, JobId, JobMap, NodeId, PmixStatus, ProcId, Rank, RankSet, SessionId,
     SizeRange,
 };
-use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, Withdrawal};
+use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcEnd, Withdrawal};
 
 use super::notices;
 use super::record::Job;
@@ -56,9 +56,9 @@ impl Jobs {
         self.iter().any(|job| job.spec.options.elastic.is_some())
     }
 
-    /// The root of a job's spawn tree.
+    /// The root of a job's spawn tree. A root that is over is the name of its tree as long as that lives.
     pub(in crate::head) fn root_of(&self, id: JobId) -> Option<JobId> {
-        self.get(id).map(|job| job.root)
+        self.get(id).map(|job| job.root).or_else(|| self.has_tree(id).then_some(id))
     }
 
     /// The roots of elastic spawn trees, over or not, with the sizes that these may have (spec E51).
@@ -170,14 +170,15 @@ impl Head {
     }
 
     /// Tells the processes of a job, those of connected jobs, and its submitter of a withdrawal, or that it does not
-    /// come. When only processes are to end, the whole spawn tree hears of it (spec E57).
+    /// come. Of an elastic job all worlds hear of it (spec E43, E57).
     pub(in crate::head) fn announce(&mut self, notice: Withdrawal, code: PmixStatus, cx: &mut Cx) {
         let id = notice.job;
         if let Some(request) = self.jobs.at(id).request {
             let text = if code == FERRITE_NODES_STAY { notices::stays(&notice) } else { notices::withdrawal(&notice) };
             cx.notice_to(request, text);
         }
-        let kin = if notice.of_procs { self.jobs.worlds_of(self.jobs.at(id).root) } else { Vec::new() };
+        let job = self.jobs.at(id);
+        let kin = if job.spec.options.elastic.is_some() { self.jobs.worlds_of(job.root) } else { Vec::new() };
         let told: BTreeSet<JobId> = std::iter::once(id).chain(self.jobs.connected_with(id)).chain(kin).collect();
         let procs = told.into_iter().map(|job| (job, Vec::new())).collect();
         let event = PmixEvent { code, source: EventSource::Dvm, info: EventInfo::Withdrawal(Box::new(notice)) };
@@ -212,6 +213,25 @@ impl Head {
             self.send_signal(id, &ranks, signal, cx);
         }
         there
+    }
+
+    /// Frees the slots of these processes of an elastic job that goes on: its next processes may have them (spec E58).
+    pub(super) fn free_slots_of_elastic(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
+        let Some(job) = self.jobs.get(id).filter(|job| job.spec.options.elastic.is_some()) else { return };
+        // A process that is started again keeps its slot.
+        let ended = ends.iter().map(|end| end.rank).filter(|rank| !job.has_living(*rank));
+        let ended: BTreeSet<ProcId> = ended.map(|rank| ProcId { job: id, rank }).collect();
+        self.free_ended(&ended);
+        self.serve_queue(cx);
+    }
+
+    /// Frees the slots of a job that goes on, on nodes that are gone: they may come again.
+    pub(super) fn free_slots_on(&mut self, id: JobId, gone: impl Fn(DaemonRank) -> bool) {
+        let map = self.jobs.at(id).map();
+        let ranks = (0..map.procs.len() as u32).map(Rank);
+        let there = ranks.filter(|rank| map.daemon_of(*rank).is_some_and(&gone));
+        let there = there.map(|rank| ProcId { job: id, rank }).collect();
+        self.free_ended(&there);
     }
 
     /// Frees the slots of processes that have ended while others of their job go on (spec E58).
