@@ -21,6 +21,7 @@ import os
 import sys
 import time
 import warnings
+from collections import deque
 from dataclasses import replace
 from typing import Any, Callable, Optional
 
@@ -59,7 +60,8 @@ class Job:
         """True when this process is no longer part of the job and should end."""
         self._client: Optional[_pmix.Client] = None
         self._pending: list = []
-        self._taken: set = set()
+        # Offers that the job has answered. Later ones do not need the early ones.
+        self._taken: deque = deque(maxlen=64)
         self._word, self._request = bytearray(1), None
         self._members: frozenset = frozenset()
         self._joins: Optional[Change] = None
@@ -109,7 +111,7 @@ class Job:
         self._request = None
         event = self.comm.bcast(self._pending.pop(0) if self.comm.rank == 0 else None)
         if event.code == _pmix.GROWTH_OFFERED:
-            self._taken.add(event.request)
+            self._taken.append(event.request)
         return Change(self, word, event, self.comm, None)
 
     def close(self) -> None:
@@ -136,12 +138,10 @@ class Job:
         me = self._client.me if self._client else ("", self.comm.rank)
         self._members = frozenset(self.comm.allgather(me))
 
-    def _decide(self) -> int:
-        """Reads the events in rank 0; returns the word for all."""
-        if self._client is None:
-            return _NOTHING
+    def _hear(self) -> bool:
+        """Takes the events that have come. True when there are new ones."""
         has_come = False
-        for event in self._client.take():
+        for event in self._client.take() if self._client else ():
             if event.code == _pmix.NODES_STAY:
                 left = (replace(p, affected=p.affected - event.affected) for p in self._pending)
                 self._pending = [p for p in left if p.affected or p.code == _pmix.GROWTH_OFFERED]
@@ -152,22 +152,31 @@ class Job:
             else:
                 self._pending.append(event)
                 has_come = True
-        if has_come:
+        return has_come
+
+    def _is_open(self, event: Any) -> bool:
+        """True for an event that is still to be answered."""
+        if event.code == _pmix.GROWTH_OFFERED:
+            # Another process may have answered this one, when it was rank 0.
+            return event.request not in self._taken and time.monotonic() < event.until
+        return bool(event.affected & self._members)
+
+    def _decide(self) -> int:
+        """Reads the events in rank 0; returns the word for all."""
+        if self._hear():
             # One request that concerns several worlds has an event for each; they come together.
             return _NOTHING
         while self._pending:
             event = self._pending[0]
-            if event.code == _pmix.GROWTH_OFFERED:
-                # Another process may have answered this one, when it was rank 0.
-                if event.request not in self._taken and time.monotonic() < event.until:
+            if self._is_open(event):
+                if event.code == _pmix.GROWTH_OFFERED:
                     if self.max is None or self.max > self.comm.size:
                         return _GROW
                     self._refuse(_pmix.GROWTH_REFUSE)
-            else:
-                leaving = len(event.affected & self._members)
-                stays = self.comm.size - leaving
-                if leaving and (stays >= self.min or not self._refuse(_pmix.WITHDRAWAL_REFUSE)):
-                    return _SHRINK
+                else:
+                    stays = self.comm.size - len(event.affected & self._members)
+                    if stays >= self.min or not self._refuse(_pmix.WITHDRAWAL_REFUSE):
+                        return _SHRINK
             del self._pending[0]
         return _NOTHING
 
@@ -182,6 +191,9 @@ class Job:
     def _become(self, comm: MPI.Intracomm) -> None:
         self.comm, self._request = comm, None
         self._know_members()
+        # Any process may be rank 0 one day, and keeps what is not answered.
+        self._hear()
+        self._pending = [event for event in self._pending if self._is_open(event)]
 
 
 class Change:

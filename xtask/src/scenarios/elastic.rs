@@ -20,7 +20,7 @@ use crate::runner::{Outcome, Running};
 use crate::testbed::NodeProcess;
 
 const NODES: usize = 10;
-const GONE_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const GONE_LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) fn all() -> Vec<Scenario> {
     let all = scenarios![

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::context::{Context, Expect, finish};
-use super::elastic::{expect_up, in_dvm, lines_of};
+use super::elastic::{GONE_LIMIT, expect_up, in_dvm, lines_of};
 use super::{Scenario, Skipped, scenarios};
 use crate::programs::{Mpi, pmix_program, python, source};
 use crate::runner::{Outcome, Running};
@@ -23,6 +23,8 @@ pub(super) fn all() -> Vec<Scenario> {
     for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
         let name = format!("an elastic job of mpi4py over {} changes its size and loses nothing", mpi.name());
         all.push(Scenario::new(name, move |c| mpi4py(c, mpi)));
+        let name = format!("an elastic job of mpi4py over {} goes on when its nodes leave and come again", mpi.name());
+        all.push(Scenario::new(name, move |c| mpi4py_over_nodes(c, mpi)));
     }
     all
 }
@@ -185,39 +187,72 @@ fn an_elastic_job_refuses_another_size_or_does_not_answer(c: &Context) -> Result
     })
 }
 
-/// The Python package over real MPI: whole worlds and parts of them come and go. (spec E54, E55, E56, E57, E59)
-fn mpi4py(c: &Context, mpi: Mpi) -> Result<()> {
+/// Runs `malleable.py` until the change of its size is over.
+fn malleable(c: &Context, mpi: Mpi, nodes: usize, options: &str, changes: impl FnOnce() -> Result<()>) -> Result<()> {
     let python = python(mpi).ok_or_else(|| Skipped("mpi4py is not installed".into()))?;
-    let heard = c.file("heard", "")?;
-    let stop = heard.with_file_name("stop");
-    in_dvm(c, 3, &[], || {
+    let up = c.file("up", "")?;
+    let stop = up.with_file_name("stop");
+    in_dvm(c, nodes, &[], || {
         let path = format!("PYTHONPATH={}", root().join("python").display());
-        let line = format!("--host n1:8,n2:8 --elastic 1:8 --grace 60 -n 2 -x {path}");
-        let job = c.tool("prun", &line)?.words([&python, &source("malleable.py"), &heard, &stop])?.start()?;
-        lines_of(c, &heard, 1)?;
-        for (size, answer) in [
-            ("+2", "Grown: job 2 has spawned 2 processes, and has 4 processes"),
-            ("-1", "Shrunk: 1 process of job 2 has ended, and it has 3 processes"),
-            // The program wants no more than four.
-            ("+4", "Grown: job 2 has spawned 1 process, and has 4 processes"),
-            ("=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes"),
-            ("+1", "Grown: job 2 has spawned 1 process, and has 3 processes"),
-        ] {
-            says(&c.tool("pdvm", "resize 2 --wait")?.words([size])?.run()?.code(0)?, answer)?;
-        }
+        let line = format!("--grace 60 -x {path} {options}");
+        let job = c.tool("prun", &line)?.words([&python, &source("malleable.py"), &up, &stop])?.start()?;
+        lines_of(c, &up, 1)?;
+        changes()?;
+        std::fs::write(&stop, "")?;
+        let end = finish(job)?.code(0)?;
+        std::fs::remove_file(&stop)?;
+        says(&end, "right")?;
+        // The DVM goes on.
+        c.until("the job has left no shared memory", GONE_LIMIT, || {
+            let mut left = 0;
+            for node in 0..nodes {
+                left += c.program_on(node, "ls", "-A /dev/shm")?.run()?.code(0)?.stdout.lines().count();
+            }
+            Ok(left == 0)
+        })?;
+        Ok(())
+    })
+}
+
+fn resize(c: &Context, size: &str, answer: &str) -> Result<()> {
+    says(&c.tool("pdvm", "resize 2 --wait")?.words([size])?.run()?.code(0)?, answer)
+}
+
+/// The Python package over real MPI: whole worlds and parts of them come and go (spec E54, E55, E56, E57, E59, L138).
+fn mpi4py(c: &Context, mpi: Mpi) -> Result<()> {
+    malleable(c, mpi, 3, "--elastic 1:8 --host n1:8,n2:8 -n 2", || {
+        resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
+        resize(c, "-1", "Shrunk: 1 process of job 2 has ended, and it has 3 processes")?;
+        // The program wants no more than four.
+        resize(c, "+4", "Grown: job 2 has spawned 1 process, and has 4 processes")?;
+        resize(c, "=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")?;
+        resize(c, "+1", "Grown: job 2 has spawned 1 process, and has 3 processes")?;
         let few = c.tool("pdvm", "resize 2 =1 --wait")?.run()?.code(1)?;
         few.complains_about(&["Rank 0 of job 2 refuses that 2 processes end."])?;
-        says(
-            &c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(0)?,
-            "Grown: job 2 has spawned 1 process, and has 4 processes",
-        )?;
+        resize(c, "+1", "Grown: job 2 has spawned 1 process, and has 4 processes")?;
         let many = c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(1)?;
         many.complains_about(&["refuses more processes."])?;
         // The program cannot refuse a forced change.
         c.tool("pdvm", "resize 2 =1 --force --wait")?.run()?.code(0)?;
-        std::fs::write(&stop, "")?;
-        let end = finish(job)?.code(0)?;
-        std::fs::remove_file(&stop)?;
-        says(&end, "right")
+        Ok(())
+    })
+}
+
+/// The same with nodes: also the node of its first process leaves (spec E43, E45, E51, E57).
+fn mpi4py_over_nodes(c: &Context, mpi: Mpi) -> Result<()> {
+    malleable(c, mpi, 4, "--elastic 2:8 --map-by node --host n1:8,n2:8,n3:8 -n 3", || {
+        let shrink = |nodes: &str| -> Result<Outcome> { c.tool("pdvm", "shrink --wait --host")?.words([nodes])?.run() };
+        shrink("n3")?.code(0)?;
+        expect_up(c, [0, 1, 2])?;
+        shrink("n2")?.code(1)?.complains_about(&["keeps at least 2 processes"])?;
+        resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
+        c.tool("pdvm", "grow --host n3:8 --wait")?.run()?.code(0)?;
+        shrink("n1")?.code(0)?;
+        expect_up(c, [0, 2, 3])?;
+        shrink("n2")?.code(0)?;
+        expect_up(c, [0, 3])?;
+        // The job keeps its number without its first world.
+        resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
+        resize(c, "=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")
     })
 }
