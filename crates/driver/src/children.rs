@@ -229,7 +229,8 @@ impl Processes {
         self.started.apply(proc, Act::Close);
     }
 
-    /// Ends all remaining processes of a job, and removes its directory and the shared memory that it has left (spec L138).
+    /// Ends all remaining processes of a job, and removes its directory and the shared memory that it has left (spec
+    /// L138).
     pub(crate) fn clean_job(&mut self, job: JobId) {
         self.stacks.stop(job);
         self.started.starts.give_up(job);

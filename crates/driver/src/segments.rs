@@ -53,7 +53,7 @@ impl Sweeper {
         self.begun.borrow_mut().entry(job).or_insert_with(SystemTime::now);
     }
 
-    /// Removes what a job has left. Call this when its processes have ended.
+    /// Removes what a job has left (spec L138). Call this when its processes have ended.
     pub(crate) fn end(&self, job: JobId) {
         let Some(begun) = self.begun.borrow_mut().remove(&job) else { return };
         if made_since(begun, is_of_mpi).is_empty() {
