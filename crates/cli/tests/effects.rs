@@ -202,6 +202,11 @@ const TESTS: &[(&str, &str, &[&str])] = &[
     ),
     ("crates/core/tests/sizes.rs", "the_usual_time_is_a_parameter", &["ferrite_resize_time"]),
     (
+        "crates/core/tests/policy.rs",
+        "a_job_that_has_refused_or_not_answered_is_left_alone_for_a_while",
+        &["ferrite_elastic_pause", "ferrite_elastic_policy"],
+    ),
+    (
         "xtask/src/scenarios/elastic.rs",
         "elastic_a_leaving_daemon_that_stands_still_is_waited_for_and_given_up",
         &["ferrite_heartbeat_ms"],

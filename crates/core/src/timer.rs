@@ -54,6 +54,8 @@ pub enum HeadTimer {
     Companions,
     /// The common declaration of recently lost daemons as dead.
     Deaths,
+    /// The next look of the policy at the elastic jobs.
+    Policy,
 }
 
 /// Timers of a daemon.

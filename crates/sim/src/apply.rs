@@ -5,10 +5,10 @@ use ferrite_core::{
     Account, DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, Recall, Recalled, RequestId, SpawnRequest,
     Transition,
 };
-use ferrite_types::pmix_status::{FERRITE_GROWTH_OFFERED, PMIX_ALLOC_TIMEOUT_WARNING};
+use ferrite_types::pmix_status::PMIX_ALLOC_TIMEOUT_WARNING;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Signal};
 use ferrite_wire::control::{EndedJobs, Reply, Request};
-use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
+use ferrite_wire::{EventInfo, Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
 
 use crate::count::Phase;
 use crate::event::Event;
@@ -127,6 +127,7 @@ impl World {
             Effect::Reply { request, reply } => {
                 if let Reply::Done(done) = reply {
                     self.report.replies.insert(request, done.exit_code);
+                    self.report.replied.insert(request, self.queue.now());
                 }
                 self.settle(request);
             }
@@ -273,6 +274,7 @@ impl World {
     fn pmix(&mut self, rank: DaemonRank, effect: PmixEffect) {
         match effect {
             PmixEffect::Register(registration) => {
+                self.note_root(registration.order.job, registration.order.parent.map(|parent| parent.job));
                 if let Some(host) = self.hosts.get_mut(&rank) {
                     host.pmix.register(&registration);
                 }
@@ -326,14 +328,15 @@ impl World {
                     self.go_on(rank, &[proc]);
                 }
             }
-            PmixEffect::Event { event, to, .. } => {
-                if event.code == PMIX_ALLOC_TIMEOUT_WARNING {
+            PmixEffect::Event { event, to, .. } => match &event.info {
+                EventInfo::Withdrawal(notice) if event.code == PMIX_ALLOC_TIMEOUT_WARNING => {
                     self.answer_withdrawal(rank, &to);
+                    self.prepare_to_leave(rank, notice);
                 }
-                if event.code == FERRITE_GROWTH_OFFERED {
-                    self.answer_offer(rank, &to);
-                }
-            }
+                EventInfo::Withdrawal(notice) => self.stay(rank, notice),
+                EventInfo::Growth(offer) => self.answer_offer(rank, &to, offer),
+                _ => {}
+            },
             PmixEffect::Notify { .. }
             | PmixEffect::Release(_)
             | PmixEffect::ResizeEvent { .. }

@@ -3,15 +3,17 @@
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
-use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId, Rank};
+use ferrite_types::{DaemonRank, Duration, ExitStatus, JobId, PmixStatus, ProcId, Rank};
+use ferrite_wire::control::Submission;
 use ferrite_wire::{
-    Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, GroupPart, Members,
-    Persistence, PmixEvent, ProcessSet, WithdrawalAnswer,
+    Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, GroupPart, GrowthOffer,
+    Members, Persistence, PmixEvent, ProcessSet, Withdrawal, WithdrawalAnswer,
 };
 
 use crate::event::Event;
 use crate::pmix::{FENCE_BYTES, Meeting, Waiting};
 use crate::process::{Growth, Partner, Reach, Step};
+use crate::scenario::job;
 use crate::world::World;
 
 /// The limit of a waiting lookup.
@@ -204,13 +206,22 @@ impl World {
         }
     }
 
-    /// Lets the first process of a job answer an offer of more processes, as its program says. It goes on meanwhile.
-    pub(crate) fn answer_offer(&mut self, rank: DaemonRank, told: &[ProcId]) {
+    /// Lets the first process of a job answer an offer of more processes, as its program says: the first worker of the
+    /// spawn tree, or the first process of each world. It goes on meanwhile.
+    pub(crate) fn answer_offer(&mut self, rank: DaemonRank, told: &[ProcId], offer: &GrowthOffer) {
+        let first = match self.first_worker(offer.root) {
+            Some(first) => told.iter().copied().find(|proc| *proc == first),
+            None => told.iter().copied().find(|proc| proc.rank == Rank(0)),
+        };
         let Some(host) = self.hosts.get(&rank) else { return };
-        let first = told.iter().copied().find(|proc| proc.rank == Rank(0));
         let Some((proc, growth)) = first.and_then(|proc| Some((proc, host.procs.get(&proc)?.growth?))) else { return };
+        let program = self.process(rank, proc).map(|process| process.program.clone()).unwrap_or_default();
         let token = self.ask(rank, Waiting::Resize);
         let call = match growth {
+            Growth::Takes => {
+                let submission = Box::new(Submission::of(job(offer.procs, &in_later_worlds(&program))));
+                PmixCall::Spawn { proc, submission, token }
+            }
             Growth::Declines => {
                 PmixCall::Control { by: Some(proc), order: Box::new(ControlOrder::RefuseGrowth), token }
             }
@@ -220,6 +231,33 @@ impl World {
             }
         };
         self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
+    }
+
+    /// Lets the processes of a daemon that are to end do so after a while, as their programs say.
+    pub(crate) fn prepare_to_leave(&mut self, rank: DaemonRank, notice: &Withdrawal) {
+        for proc in notice.ranks.iter().map(|rank| ProcId { job: notice.job, rank: *rank }) {
+            let Some(process) = self.process(rank, proc) else { continue };
+            process.is_leaving = process.leaves.is_some();
+            if let Some(time) = process.leaves {
+                self.queue.after(time, Event::Leaves(rank, proc));
+            }
+        }
+    }
+
+    /// Processes that were to end stay after all.
+    pub(crate) fn stay(&mut self, rank: DaemonRank, notice: &Withdrawal) {
+        for proc in notice.ranks.iter().map(|rank| ProcId { job: notice.job, rank: *rank }) {
+            if let Some(process) = self.process(rank, proc) {
+                process.is_leaving = false;
+            }
+        }
+    }
+
+    /// A process ends that was told to, unless it stays after all.
+    pub(crate) fn leave(&mut self, rank: DaemonRank, proc: ProcId) {
+        if self.process(rank, proc).is_some_and(|process| process.is_leaving) {
+            self.end_process(rank, proc, ExitStatus::Exited(0));
+        }
     }
 
     fn call_data(&mut self, rank: DaemonRank, proc: ProcId, request: DataRequest) {
@@ -242,6 +280,12 @@ impl World {
             self.queue.after(delay, Event::Wake(rank, *proc));
         }
     }
+}
+
+/// The program of processes that come later: they bring no work.
+fn in_later_worlds(program: &str) -> String {
+    let words = program.split(' ').map(|word| if word.starts_with("work:") { "work:0" } else { word });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Two jobs may want the same name.

@@ -37,6 +37,9 @@ pub struct Elastic {
     pub resizes: Vec<ResizePlan>,
     /// The resource manager whose job has the nodes and that can grant more.
     pub manager: Option<ManagerPlan>,
+    /// `ferrite_elastic_pause` (seconds) of the policy `fill`; 0 = there is no policy.
+    #[serde(default)]
+    pub policy_pause_s: u32,
 }
 
 /// A request for another size.
@@ -163,6 +166,7 @@ impl Scenario {
             slowest_release: *rng.pick(&[200, 200, 50_000, 3_000_000]),
             resizes: Vec::new(),
             manager: None,
+            policy_pause_s: 0,
         };
         let names = Names { daemons, radix, new: rng.between(1, 10) as u32, slots: s.slots };
         s.draw_elastic_jobs(&mut rng, &names);

@@ -1,7 +1,7 @@
 //! Future events of the world as data.
 
 use ferrite_core::{Input, RequestId, Timer};
-use ferrite_types::{DaemonRank, ExtensionId, ProcId};
+use ferrite_types::{DaemonRank, ExtensionId, JobId, ProcId};
 use ferrite_wire::{Contact, Frame};
 
 use crate::fault::Fault;
@@ -29,6 +29,10 @@ pub(crate) enum Event {
     DaemonStarts(DaemonRank),
     /// A process goes on after a pause.
     Wake(DaemonRank, ProcId),
+    /// A process leaves that was told that it is to end.
+    Leaves(DaemonRank, ProcId),
+    /// The work of a spawn tree is done, unless its workers have changed since.
+    WorkDone(JobId, u64),
     /// The last descendant of a process that is gone ends.
     OrphanEnds(DaemonRank, ProcId),
     /// A process asks for another size, by the plan of this number.
@@ -64,6 +68,8 @@ impl Event {
             | Event::Timer { .. }
             | Event::DaemonStarts(_)
             | Event::Wake(..)
+            | Event::Leaves(..)
+            | Event::WorkDone(..)
             | Event::OrphanEnds(..)
             | Event::ProcAsks(_)
             | Event::Killed(_)
@@ -87,6 +93,8 @@ impl Event {
             Event::Finish | Event::ClientLeaves(_) => Some(DaemonRank::HEAD),
             Event::DaemonStarts(_)
             | Event::Wake(..)
+            | Event::Leaves(..)
+            | Event::WorkDone(..)
             | Event::OrphanEnds(..)
             | Event::ProcAsks(_)
             | Event::Killed(_)

@@ -23,6 +23,7 @@ mod event;
 pub mod fault;
 mod fences;
 mod files;
+mod fills;
 mod handshakes;
 mod host;
 mod idle;
@@ -50,6 +51,8 @@ mod sizes;
 mod steps;
 pub mod story;
 mod trace;
+mod workload;
+mod works;
 mod world;
 
 pub use children::ChildPlan;
@@ -69,6 +72,7 @@ pub use scale::{ScaleRow, scale, scale_table};
 pub use scenario::{Ending, Expect, FULL, Fate, JobPlan, Scenario, job};
 pub use sizes::{SizeRow, sizes, sizes_table};
 pub use trace::Keep;
+pub use workload::{Workload, WorkloadRow, workload, workload_table};
 pub use world::{Gone, Report, run};
 
 /// The guarantee that [`check`] adds to those of the referee.

@@ -27,7 +27,7 @@ enum Stop {
 }
 
 impl World {
-    fn process(&mut self, rank: DaemonRank, proc: ProcId) -> Option<&mut Process> {
+    pub(crate) fn process(&mut self, rank: DaemonRank, proc: ProcId) -> Option<&mut Process> {
         self.hosts.get_mut(&rank)?.procs.get_mut(&proc).filter(|p| p.ended.is_none())
     }
 
@@ -111,6 +111,13 @@ impl World {
                 | Step::Raise(..)
                 | Step::Retire(_)),
             ) => self.call_pmix(rank, proc, &step).then_some(Stop::Blocked),
+            Some(Step::Work(all)) => {
+                let process = self.process(rank, proc)?;
+                process.steps.push_front(Step::Work(all));
+                process.waiting = true;
+                self.begin_work(rank, proc, all);
+                Some(Stop::Blocked)
+            }
             Some(Step::Forever) => {
                 self.process(rank, proc)?.steps.push_front(Step::Forever);
                 Some(Stop::Blocked)
@@ -167,9 +174,11 @@ impl World {
         served
     }
 
-    fn end_process(&mut self, rank: DaemonRank, proc: ProcId, status: ExitStatus) {
+    pub(crate) fn end_process(&mut self, rank: DaemonRank, proc: ProcId, status: ExitStatus) {
         let Some(process) = self.process(rank, proc) else { return };
         process.ended = Some(status);
+        self.leave_work(proc);
+        let Some(process) = self.hosts.get_mut(&rank).and_then(|host| host.procs.get_mut(&proc)) else { return };
         let (orphan, has_called) = (process.orphan, process.has_called);
         if orphan == 0 {
             process.close_pipes();

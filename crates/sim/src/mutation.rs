@@ -306,6 +306,10 @@ pub enum Mutation {
     LargeOffer,
     /// The refusal of an offer is taken for another order.
     UnheardDecline,
+    /// The policy for elastic jobs is off.
+    IdlePolicy,
+    /// The policy never looks again.
+    OneLook,
     /// Processes are ended when they are told that they are to end.
     HastyEnd,
     /// Processes that have had their time are not ended.
@@ -485,6 +489,9 @@ impl Mutation {
         Mutation::UntoldSize,
     ];
 
+    /// Faults of the policy for elastic jobs (the head's parameters, and `resizes`).
+    pub const FILLS: [Mutation; 2] = [Mutation::IdlePolicy, Mutation::OneLook];
+
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
     pub const QUEUES: [Mutation; 4] =
         [Mutation::SamePriority, Mutation::OneClient, Mutation::LongBackfill, Mutation::NoBackfill];
@@ -604,7 +611,7 @@ impl Mutation {
             }
             // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::SIZES, &Mutation::QUEUES, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::SIZES, &Mutation::FILLS, &Mutation::QUEUES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

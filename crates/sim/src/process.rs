@@ -59,6 +59,8 @@ pub enum Step {
     Raise(Reach, u64),
     /// `retire:N`: one rank ends well.
     Retire(u64),
+    /// `work:N`: until the work of its spawn tree is done (see [`crate::works`]).
+    Work(u64),
 }
 
 /// The answer of a job to an offer of more processes; its first process gives it.
@@ -66,6 +68,8 @@ pub enum Step {
 pub enum Growth {
     /// It spawns the child of this number.
     Spawns(usize),
+    /// It spawns as many processes as are offered, which run the same program.
+    Takes,
     /// It refuses.
     Declines,
 }
@@ -99,8 +103,14 @@ pub struct Process {
     deaf: bool,
     /// Its answer to the notice that its node is to leave: `refuses`, or `defers:SECONDS`.
     pub answer: Option<WithdrawalAnswer>,
-    /// Its answer to an offer of more processes: `grows:N` or `declines`.
+    /// Its answer to an offer of more processes: `grows:N`, `takes` or `declines`.
     pub growth: Option<Growth>,
+    /// The time after which it ends when it was told that it is to end: `leaves:N` (microseconds).
+    pub leaves: Option<Time>,
+    /// True when it was told, and nobody has said that it stays.
+    pub is_leaving: bool,
+    /// Its words.
+    pub program: String,
     /// The time for which a child outlives it and holds its output open.
     pub orphan: Time,
     /// Its output pipes, by stream.
@@ -168,6 +178,9 @@ impl Process {
             deaf: words.clone().any(|w| w == "deaf"),
             answer: words.clone().find_map(|w| answer(w)),
             growth: words.clone().find_map(|w| growth(w)),
+            leaves: words.clone().find_map(|w| w.strip_prefix("leaves:")?.parse().ok()),
+            is_leaving: false,
+            program: words.clone().cloned().collect::<Vec<_>>().join(" "),
             steps: words.filter_map(|w| Step::parse(w)).collect(),
             pipes: [Pipe::default(), Pipe { closed: request.merge_stderr, ..Pipe::default() }],
             stdin: StdinPipe { closed: !request.stdin, ..StdinPipe::default() },
@@ -264,7 +277,11 @@ fn answer(word: &str) -> Option<WithdrawalAnswer> {
 fn growth(word: &str) -> Option<Growth> {
     match word.strip_prefix("grows:") {
         Some(number) => Some(Growth::Spawns(number.parse().ok()?)),
-        None => (word == "declines").then_some(Growth::Declines),
+        None => match word {
+            "takes" => Some(Growth::Takes),
+            "declines" => Some(Growth::Declines),
+            _ => None,
+        },
     }
 }
 
@@ -282,6 +299,7 @@ impl Step {
         let number: u64 = number.parse().ok()?;
         Some(match name {
             "pause" => Step::Pause(number),
+            "work" => Step::Work(number),
             "out" => Step::Lines(Stream::Stdout, number),
             "err" => Step::Lines(Stream::Stderr, number),
             "stdin" => Step::ReadStdin,

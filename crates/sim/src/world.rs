@@ -33,6 +33,7 @@ use crate::rng::Rng;
 use crate::scenario::{Ending, Fate, Scenario};
 use crate::steps::{FIRST_JOB, Steps};
 use crate::trace::{Keep, Trace};
+use crate::works::Work;
 
 /// The virtual time after the last planned event within which the run must end.
 const PATIENCE: Time = 1_200_000_000;
@@ -71,6 +72,12 @@ pub(crate) struct World {
     pub(crate) next_id: u64,
     /// The jobs that each job has spawned, by the number of the spawn.
     pub(crate) children: BTreeMap<(JobId, u32), JobId>,
+    /// The root of the spawn tree of each job.
+    pub(crate) roots: BTreeMap<JobId, JobId>,
+    /// The work of spawn trees, by their roots.
+    pub(crate) works: BTreeMap<JobId, Work>,
+    /// Microseconds for which processes have held their slots while they worked.
+    pub(crate) held: u64,
     pub(crate) stdin_left: usize,
     pub(crate) ready: bool,
     /// Submissions whose client has its reply, or is gone.
@@ -88,6 +95,8 @@ pub struct Report {
     pub violation: Option<Violation>,
     /// Exit codes that clients got, by request.
     pub replies: BTreeMap<RequestId, u8>,
+    /// The times at which they got them.
+    pub replied: BTreeMap<RequestId, Time>,
     /// Exit code of the head.
     pub head_exit: Option<u8>,
     /// Messages for the user.
@@ -148,6 +157,9 @@ impl World {
             bill: Bill::default(),
             next_id: 1,
             children: BTreeMap::new(),
+            roots: BTreeMap::new(),
+            works: BTreeMap::new(),
+            held: 0,
             stdin_left: scenario.stdin_bytes,
             ready: false,
             settled: BTreeSet::new(),
@@ -285,6 +297,8 @@ impl World {
             Event::Timer { rank, timer, setting } => self.timer_due(rank, timer, setting),
             Event::DaemonStarts(rank) => self.daemon_starts(rank),
             Event::Wake(rank, proc) => self.wake(rank, proc),
+            Event::Leaves(rank, proc) => self.leave(rank, proc),
+            Event::WorkDone(root, changes) => self.work_done(root, changes),
             Event::OrphanEnds(rank, proc) => self.orphan_ends(rank, proc),
             Event::ProcAsks(plan) => self.proc_asks(plan),
             Event::Killed(rank) => self.bury(rank, Gone::Crash),
@@ -474,6 +488,10 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         _ => scenario.backfill_s,
     };
     params.push(("ferrite_backfill", backfill_s.to_string()));
+    if elastic.policy_pause_s > 0 && scenario.mutation != Some(Mutation::IdlePolicy) {
+        params.push(("ferrite_elastic_policy", "fill".to_owned()));
+        params.push(("ferrite_elastic_pause", elastic.policy_pause_s.to_string()));
+    }
     if elastic.mode {
         params.push(("prte_elastic_mode", "1".to_owned()));
     }

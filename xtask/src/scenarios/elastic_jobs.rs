@@ -19,6 +19,7 @@ pub(super) fn all() -> Vec<Scenario> {
         an_elastic_job_refuses_that_its_node_leaves_and_puts_it_off,
         an_elastic_job_takes_more_processes_and_gives_them_back,
         an_elastic_job_refuses_another_size_or_does_not_answer,
+        the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for,
     ];
     for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
         let name = format!("an elastic job of mpi4py over {} changes its size and loses nothing", mpi.name());
@@ -183,6 +184,23 @@ fn an_elastic_job_refuses_another_size_or_does_not_answer(c: &Context) -> Result
         c.tool("pdvm", "resize 4 -1 --force --wait --grace 1")?.run()?.code(0)?;
         c.tool("pdvm", "kill 4")?.run()?.code(0)?;
         finish(job)?.failure()?;
+        Ok(())
+    })
+}
+
+/// (spec E62, E63)
+fn the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for(c: &Context) -> Result<()> {
+    let policy = ["--prtemca", "ferrite_elastic_policy", "fill", "--prtemca", "ferrite_elastic_pause", "1"];
+    in_dvm(c, 2, &policy, || {
+        let heard = c.file("heard", "")?;
+        let line = format!("--host n1:8 --elastic 2:12 --grace 60 -n 2 -x RESIZED_LOG={}", heard.display());
+        let job = c.tool("prun", &line)?.program(&pmix_program("resized")?)?.words(["0", "take=20"])?.start()?;
+        c.wait_for(12, "resized")?;
+        // Twelve of sixteen slots are in use: ten are wanted, and six have to end.
+        c.tool("prun", "-n 10 true")?.run()?.code(0)?;
+        c.wait_for(12, "resized")?;
+        c.tool("pdvm", "resize 2 =0 --force --wait")?.run()?.code(0)?;
+        finish(job)?.code(0)?;
         Ok(())
     })
 }

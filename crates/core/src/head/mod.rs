@@ -149,6 +149,7 @@ impl Head {
             HeadTimer::Pulls(job) => self.on_pulls_timer(job, cx),
             HeadTimer::Companions => self.end_jobs_of_tools(|_| true, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
+            HeadTimer::Policy => self.on_policy_timer(cx),
         }
         self.finish(cx);
     }

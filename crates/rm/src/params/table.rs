@@ -71,6 +71,20 @@ pub const KNOWN: &[Known] = &[
         Some("0"),
         "milliseconds between the mapping and the launch of a job, for those who try out what happens in between",
     ),
+    known(
+        "ferrite_elastic_pause",
+        Kind::Number(1, 86_400),
+        Some("30"),
+        "seconds for which the policy offers an elastic job nothing after a change of its size or an offer that it has not \
+         taken, and takes nothing from it after a refusal; each further offer that the job does not take doubles them",
+    ),
+    known(
+        "ferrite_elastic_policy",
+        Kind::OneOf(&["none", "fill"]),
+        Some("none"),
+        "what the DVM does by itself with elastic jobs; fill: it offers them idle slots up to their largest size, and lets \
+         processes above their smallest size end when jobs wait for slots",
+    ),
     known("ferrite_head_params", Kind::Text, None, "names of parameters, with commas between them, that daemons are not told"),
     known(
         "ferrite_heartbeat_ms",

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ferrite_sim::{
     Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, fence, fence_table, idle, idle_table,
-    minimize, repair, repair_table, replay, run, scale, scale_table, sizes, sizes_table, story,
+    minimize, repair, repair_table, replay, run, scale, scale_table, sizes, sizes_table, story, workload_table,
 };
 use ferrite_types::DaemonRank;
 
@@ -25,11 +25,13 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             kind and orders for them; --families, with jobs that spawn others, connect and
                                             exchange data; --pushed, with changes that a scheduler
                                             pushes; --graces, with jobs that have time before their
-                                            nodes leave; --queues, with more jobs than slots; --sizes, with a job whose size changes; --all: each in turn, sharing seconds and number
+                                            nodes leave; --queues, with more jobs than slots; --sizes, with a job whose size changes;
+                                            --fills, with a policy that fills such jobs; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
-       sim scale [--radix R] [--max N]      costs as a markdown table";
+       sim scale [--radix R] [--max N]      costs as a markdown table
+       sim workload [--days N] [--seed S]   what the policy for elastic jobs gains, as a markdown table";
 
 /// The directory for the stories of failed seeds.
 const STORIES: &str = "target/sim";
@@ -73,6 +75,7 @@ impl Words {
             Some("replay") => self.replay(),
             Some("mutants") => self.mutants(),
             Some("scale") => self.scale(),
+            Some("workload") => self.workload(),
             Some(word) if word.starts_with("--") => match self.number("--seed")? {
                 Some(seed) => self.seed(seed),
                 None => self.sweep(),
@@ -127,6 +130,7 @@ impl Words {
             ("--graces", Family::Graces),
             ("--queues", Family::Queues),
             ("--sizes", Family::Sizes),
+            ("--fills", Family::Fills),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
@@ -135,8 +139,8 @@ impl Words {
             [family] => family,
             _ => {
                 return Err(
-                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces, --queues and \
-                     --sizes are families: name one"
+                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces, --queues, \
+                     --sizes and --fills are families: name one"
                         .to_owned(),
                 );
             }
@@ -246,11 +250,13 @@ impl Words {
         let graces = Mutation::GRACES.into_iter().map(|mutation| (mutation, Family::Graces));
         let queues = Mutation::QUEUES.into_iter().map(|mutation| (mutation, Family::Queues));
         let sizes = Mutation::SIZES.into_iter().map(|mutation| (mutation, Family::Sizes));
+        let fills = Mutation::FILLS.into_iter().map(|mutation| (mutation, Family::Fills));
         let about_size = elastic.chain(managed).chain(pushed).chain(graces);
         let is_wanted = |(mutation, _): &(Mutation, Family)| {
             names.is_empty() || names.iter().any(|name| *name == format!("{mutation:?}"))
         };
-        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families).chain(queues).chain(sizes);
+        let of_jobs = queues.chain(sizes).chain(fills);
+        let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families).chain(of_jobs);
         for (mutation, family) in all.filter(is_wanted) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
@@ -267,6 +273,14 @@ impl Words {
             }
         }
         Ok(missed == 0)
+    }
+
+    fn workload(mut self) -> Outcome {
+        self.left.remove(0);
+        let (days, seed) = (self.number("--days")?.unwrap_or(7), self.number("--seed")?.unwrap_or(1));
+        self.finish()?;
+        print!("{}", workload_table(days, seed));
+        Ok(true)
     }
 
     fn scale(mut self) -> Outcome {
@@ -329,11 +343,13 @@ enum Family {
     Queues,
     /// A DVM with a job that changes its size.
     Sizes,
+    /// A DVM that fills its elastic jobs.
+    Fills,
 }
 
 /// All families, each with its share of the time (percent): recent finds get the most.
-const FAMILIES: [(Family, u64); 11] = [
-    (Family::Plain, 14),
+const FAMILIES: [(Family, u64); 12] = [
+    (Family::Plain, 12),
     (Family::Losses, 8),
     (Family::Elastic, 14),
     (Family::Steps, 10),
@@ -344,6 +360,7 @@ const FAMILIES: [(Family, u64); 11] = [
     (Family::Graces, 6),
     (Family::Queues, 4),
     (Family::Sizes, 4),
+    (Family::Fills, 2),
 ];
 
 impl Family {
@@ -360,6 +377,7 @@ impl Family {
             Family::Graces => "graces",
             Family::Queues => "queues",
             Family::Sizes => "sizes",
+            Family::Fills => "fills",
         }
     }
 }
@@ -378,6 +396,7 @@ impl Draw {
             Family::Graces => Scenario::graces(seed),
             Family::Queues => Scenario::queues(seed),
             Family::Sizes => Scenario::sizes(seed),
+            Family::Fills => Scenario::fills(seed),
         }
     }
 }

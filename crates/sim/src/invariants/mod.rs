@@ -40,6 +40,7 @@ mod own_session;
 mod patience;
 mod pmix;
 mod pmix_fence;
+mod policy;
 mod proc_states;
 mod process_sets;
 mod pushed;
@@ -252,6 +253,9 @@ impl Referee {
         };
         if let Some(order) = queue_order::QueueOrder::new(scenario) {
             referee.invariants.push(Box::new(order));
+        }
+        if let Some(policy) = policy::Policy::new(scenario) {
+            referee.invariants.push(Box::new(policy));
         }
         if !scenario.children.is_empty() {
             referee.know_families(scenario);

@@ -57,6 +57,7 @@ impl QueueOrder {
     /// `None` for scenarios that cannot be judged.
     pub(super) fn new(scenario: &Scenario) -> Option<QueueOrder> {
         let is_steady = scenario.persistent && !scenario.resizes() && scenario.children.is_empty();
+        let is_steady = is_steady && scenario.elastic.policy_pause_s == 0;
         let is_whole = scenario.faults.is_empty() && scenario.fates.is_empty();
         (is_steady && is_whole).then(|| QueueOrder {
             backfill: Time::from(scenario.backfill_s) * 1_000_000,

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{DaemonInput, Effect, HeadInput, Input, LinkInput, PmixCall, PmixEffect, Transition};
+use ferrite_core::{
+    DaemonInput, Effect, HeadInput, HeadTimer, Input, LinkInput, PmixCall, PmixEffect, Timer, Transition,
+};
 use ferrite_types::pmix_status::FERRITE_NODES_STAY;
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
@@ -17,6 +19,9 @@ use ferrite_wire::{
 use super::losses::{frames, hush, replace, says};
 use crate::mutation::Mutation;
 use crate::scenario::Scenario;
+
+/// The next look of the policy for elastic jobs.
+const LOOK: Timer = Timer::Head(HeadTimer::Policy);
 
 /// Exit code of a job that has lost processes to a shrink.
 const NODES_LEFT: u8 = 75;
@@ -235,6 +240,9 @@ impl ResizeMutations {
             Mutation::NotUndone => hush(wanted, |frame| {
                 frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Exit)))
             }),
+            Mutation::OneLook if matches!(cause, Input::Timer(timer) if *timer == LOOK) => {
+                wanted.retain(|e| !matches!(e, Effect::SetTimer { timer: LOOK, .. }));
+            }
             Mutation::NoOffer => wanted.retain(|e| !matches!(e, Effect::OfferRelease { .. })),
             Mutation::LostRanksAreFine => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Reply { reply: Reply::Done(done), .. } = effect

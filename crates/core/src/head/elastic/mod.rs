@@ -13,6 +13,7 @@ mod offers;
 mod parts;
 mod phase;
 mod plan;
+mod policy;
 mod push;
 mod ranges;
 mod requester;
@@ -27,11 +28,13 @@ use ferrite_types::{AllocId, CampaignId, CampaignKind, DaemonRank, ExtensionId, 
 use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
 use self::grants::Grants;
+use self::policy::Policy;
 use self::sizes::SizeChanges;
 
 pub(in crate::head) use self::launch_fence::{Hold, JobAllocation};
 pub(in crate::head) use self::phase::Change;
 pub(in crate::head) use self::plan::{GrowPlan, Joins, Plan, Reason};
+pub(in crate::head) use self::policy::Need;
 pub(in crate::head) use self::requester::Requester;
 
 /// The state of this wing: the changes of size that are under way, and what the manager has granted. The other wings
@@ -42,6 +45,7 @@ pub(in crate::head) struct Elastic {
     extensions: Extensions,
     grants: Grants,
     sizes: SizeChanges,
+    policy: Policy,
 }
 
 impl Elastic {

@@ -1,7 +1,7 @@
 //! Offers of more processes to an elastic job: slots are kept for it until it spawns, refuses, or its time is over
 //! (spec E54 to E56).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::pmix_status::FERRITE_GROWTH_OFFERED;
 use ferrite_types::{Duration, JobId, NodeId, PmixStatus, ProcId, SessionId};
@@ -24,6 +24,13 @@ pub(super) struct Offer {
     session: SessionId,
     /// The spawned job that has got the slots, and is being started.
     taker: Option<JobId>,
+}
+
+impl Offer {
+    /// The slots that are kept on these nodes.
+    pub(super) fn kept_on(&self, nodes: &BTreeSet<NodeId>) -> u32 {
+        self.reserved.iter().filter(|(node, _)| nodes.contains(node)).map(|(_, slots)| slots).sum()
+    }
 }
 
 impl Head {
@@ -59,11 +66,7 @@ impl Head {
 
     /// Keeps so many free slots of a session (spec E54), or says how many are free.
     fn keep_slots(&mut self, session: SessionId, count: u32) -> Result<BTreeMap<NodeId, u32>, u32> {
-        let pool = self.pool_of(session);
-        let nodes = pool.as_deref().unwrap_or(self.pool.records());
-        let is_there = |node: &&ferrite_types::NodeRecord| node.daemon.is_some() && !self.elastic.is_to_leave(node.id);
-        let free = nodes.iter().filter(is_there).map(|node| (node.id, node.slots.saturating_sub(node.slots_inuse)));
-        let free: Vec<(NodeId, u32)> = free.filter(|(_, free)| *free > 0).collect();
+        let free = self.free_on_nodes(session);
         let all: u32 = free.iter().map(|(_, free)| *free).sum();
         if all < count {
             return Err(all);
@@ -79,6 +82,20 @@ impl Head {
         }
         kept.iter().for_each(|(node, slots)| self.pool.keep_slots(*node, *slots));
         Ok(kept)
+    }
+
+    /// The nodes of a session with free slots that may be offered.
+    fn free_on_nodes(&self, session: SessionId) -> Vec<(NodeId, u32)> {
+        let pool = self.pool_of(session);
+        let nodes = pool.as_deref().unwrap_or(self.pool.records());
+        let is_there = |node: &&ferrite_types::NodeRecord| node.daemon.is_some() && !self.elastic.is_to_leave(node.id);
+        let free = nodes.iter().filter(is_there).map(|node| (node.id, node.slots.saturating_sub(node.slots_inuse)));
+        free.filter(|(_, free)| *free > 0).collect()
+    }
+
+    /// The number of these slots.
+    pub(super) fn free_of(&self, session: SessionId) -> u32 {
+        self.free_on_nodes(session).iter().map(|(_, free)| free).sum()
     }
 
     /// Gives the slots of an offer back. Returns what they were.

@@ -168,7 +168,7 @@ impl Head {
     }
 
     /// The processes that stay: neither they nor their nodes are to leave (spec E51, E57).
-    fn staying_of_tree(&self, root: JobId) -> u32 {
+    pub(super) fn staying_of_tree(&self, root: JobId) -> u32 {
         let places = self.jobs.members_of_tree(root);
         let stays = |(proc, node): &(ProcId, NodeId)| !self.elastic.is_to_leave(*node) && !self.elastic.retires(*proc);
         places.iter().filter(|place| stays(place)).count() as u32
@@ -219,8 +219,9 @@ impl Head {
     pub(super) fn close_size_change(&mut self, root: JobId, procs: u32, outcome: JobResizeOutcome, cx: &mut Cx) {
         let Some(pending) = self.elastic.sizes.open.remove(&root) else { return };
         cx.cancel_timer(HeadTimer::Campaign(pending.id));
+        let is_offer = matches!(pending.what, What::Offer(_));
+        self.pause_policy(root, is_offer, &outcome, cx);
         if let Some(request) = pending.requester {
-            let is_offer = matches!(pending.what, What::Offer(_));
             let resized = self.job_resized(pending.job, is_offer, procs, outcome);
             cx.reply(request, Reply::JobResized(resized));
         }

@@ -106,6 +106,9 @@ impl Head {
         if let Some(limit) = job.spec.options.spawn_timeout.filter(|_| !job.birth.is_awaited()) {
             cx.set_timer(HeadTimer::SpawnTimeout(id), cx.now + limit);
         }
+        if range.is_some() {
+            self.watch_elastic(cx);
+        }
         self.activate(id, JobState::MapComplete, cx);
     }
 

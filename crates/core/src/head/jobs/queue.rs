@@ -12,7 +12,7 @@ use super::record::Job;
 use super::waiting_list::Standing;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::elastic::Hold;
+use crate::head::elastic::{Hold, Need};
 
 /// The most jobs of a session that are considered for slots that the first one cannot use, before one of them begins
 /// (spec L124, L128).
@@ -173,6 +173,23 @@ impl Head {
             let nodes = pool.as_deref().unwrap_or(self.pool.records());
             self.place_among(&self.spec_of(job), nodes, &self.jobs.occupancy).is_ok()
         }
+    }
+
+    /// What the first jobs of the queue lack. Those whose session is paused, and those that wait for jobs of other
+    /// sessions, need nothing now.
+    pub(in crate::head) fn needs(&self) -> Vec<Need> {
+        let firsts =
+            self.jobs.queue.sessions().filter_map(|session| Some((session, self.jobs.queue.first(session)?.1)));
+        let waits =
+            |(session, id): &(SessionId, JobId)| !self.sessions.is_paused(*session) && self.comes_first(*id, *session);
+        let need = |(session, id): (SessionId, JobId)| {
+            let job = self.jobs.get(id).filter(|job| job.is_healthy())?;
+            let room = self.room_of(session);
+            // There is room enough, but not where the job is to be placed: more room may help.
+            let missing = asked_by(&job.spec).saturating_sub(room.slots.saturating_sub(room.used)).max(1);
+            Some(Need { nodes: self.may_run_on(session), missing })
+        };
+        firsts.filter(waits).filter_map(need).collect()
     }
 
     /// Serves the queue after slots have become free or a job has left it. A job that can never run after a loss of

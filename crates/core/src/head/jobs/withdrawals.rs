@@ -110,6 +110,11 @@ impl Jobs {
         self.get(proc.job).is_some_and(|job| job.has_living(proc.rank))
     }
 
+    /// The node of a process.
+    pub(in crate::head) fn place_of(&self, proc: ProcId) -> Option<NodeId> {
+        Some(self.get(proc.job)?.map().node_of(proc.rank)?.id)
+    }
+
     /// The daemons of processes.
     pub(in crate::head) fn daemons_of_procs(&self, procs: &[(JobId, Vec<Rank>)]) -> RankSet {
         let of_job = |(id, ranks): &(JobId, Vec<Rank>)| {
