@@ -4,14 +4,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use super::context::{Context, Expect, finish};
 use super::elastic::{GONE_LIMIT, expect_up, in_dvm, lines_of};
 use super::{Scenario, Skipped, scenarios};
-use crate::programs::{Mpi, pmix_program, python, source};
+use crate::programs::{Mpi, elastic_example, pmix_program, python, source};
 use crate::runner::{Outcome, Running};
 use crate::workspace::root;
+
+/// More steps than anybody waits for.
+const ENDLESS: &str = "1000000000";
 
 pub(super) fn all() -> Vec<Scenario> {
     let mut all = scenarios![
@@ -25,6 +28,8 @@ pub(super) fn all() -> Vec<Scenario> {
         all.push(Scenario::new(name, move |c| mpi4py(c, mpi)));
         let name = format!("an elastic job of mpi4py over {} goes on when its nodes leave and come again", mpi.name());
         all.push(Scenario::new(name, move |c| mpi4py_over_nodes(c, mpi)));
+        let name = format!("an elastic job in C over {} has the result of a job of one size", mpi.name());
+        all.push(Scenario::new(name, move |c| in_c(c, mpi)));
     }
     all
 }
@@ -255,4 +260,47 @@ fn mpi4py_over_nodes(c: &Context, mpi: Mpi) -> Result<()> {
         resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
         resize(c, "=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")
     })
+}
+
+/// The example in C: worlds and parts of them come and go, and rank 0 leaves. (spec E45, E54, E55, E57, E58)
+fn in_c(c: &Context, mpi: Mpi) -> Result<()> {
+    if !mpi.is_installed() {
+        return Err(Skipped(format!("{} is not installed", mpi.name())).into());
+    }
+    let solver = elastic_example(mpi)?;
+    let heard = c.file("heard", "")?;
+    let [stop, result, expected] = ["stop", "result", "expected"].map(|name| heard.with_file_name(name));
+    in_dvm(c, 3, &[], || {
+        let script = format!("exec \"$0\" \"$@\" >> {}", heard.display());
+        let job = c.tool("prun", "--host n1:8,n2:8 --map-by node --elastic 1:8 --grace 60 -n 2 sh -c")?;
+        let job = job.words([script])?.words([&solver])?.words([ENDLESS])?.words([&result, &stop])?.start()?;
+        lines_of(c, &heard, 1)?;
+        for (size, answer) in [
+            ("+2", "Grown: job 2 has spawned 2 processes, and has 4 processes"),
+            ("-1", "Shrunk: 1 process of job 2 has ended, and it has 3 processes"),
+            ("+3", "Grown: job 2 has spawned 3 processes, and has 6 processes"),
+            ("=2 --force", "Shrunk: 4 processes of job 2 have ended, and it has 2 processes"),
+        ] {
+            says(&c.tool("pdvm", "resize 2 --wait")?.words(size.split(' '))?.run()?.code(0)?, answer)?;
+        }
+        // Another process answers from now on.
+        c.tool("pdvm", "shrink --host n1 --wait")?.run()?.code(0)?;
+        let grown = c.tool("pdvm", "resize 2 +2 --wait")?.run()?.code(0)?;
+        says(&grown, "Grown: job 2 has spawned 2 processes, and has 3 processes")?;
+        std::fs::write(&stop, "")?;
+        finish(job)?.code(0)?;
+        std::fs::remove_file(&stop)?;
+        Ok(())
+    })?;
+    let text = std::fs::read_to_string(&heard)?;
+    let sizes: Vec<&str> = text.lines().filter_map(|l| l.split_once(": ")?.1.strip_suffix(" processes")).collect();
+    // A change of several worlds may take two steps.
+    let mut found = sizes.iter();
+    ensure!(["2", "4", "3", "6", "2", "1", "3"].iter().all(|size| found.any(|other| other == size)), "{text}");
+    let steps = text.lines().find_map(|l| l.strip_prefix("done: ")?.strip_suffix(" steps"));
+    let steps = steps.with_context(|| format!("no end: {text}"))?;
+    let alone = c.prterun("-n 1")?.program(&solver)?.words([steps])?.words([&expected])?.run()?;
+    alone.code(0)?;
+    ensure!(std::fs::read(&result)? == std::fs::read(&expected)?, "after {steps} steps the results differ");
+    Ok(())
 }
