@@ -72,6 +72,12 @@ pub(crate) fn elastic_example(mpi: Mpi) -> Result<PathBuf> {
     compile_source(mpi.compiler()?, mpi.directory(), &source, &pmix_beside(mpi)?)
 }
 
+/// The executable of `tests/programs/NAME.c`, which calls MPI and PMIx.
+pub(crate) fn mpi_and_pmix_program(name: &str, mpi: Mpi) -> Result<PathBuf> {
+    let source = source(&format!("{name}.c"));
+    compile_source(mpi.compiler()?, mpi.directory(), &source, &pmix_beside(mpi)?)
+}
+
 /// The words by which a program of an MPI gets libpmix as well. A process must not have two: Open MPI of PyPI brings
 /// its own, and the other MPIs use the machine's or none.
 fn pmix_beside(mpi: Mpi) -> Result<Vec<String>> {
