@@ -112,6 +112,17 @@ pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
     compile_with_pmix("pmix", name, &["-pthread"])
 }
 
+/// A program over the library of `examples/elastic`, which is compiled as its header says.
+pub(crate) fn layered_program() -> Result<PathBuf> {
+    let directory = root().join("examples/elastic");
+    let mut words = pkg_config(&["--cflags", "--libs"])?;
+    words.push("-pthread".to_owned());
+    let shared = [["-shared", "-fPIC"].map(str::to_owned).as_slice(), &words].concat();
+    let library = compile_source("cc".into(), "pmix-library", &directory.join("ferrite_elastic.c"), &shared)?;
+    words.extend([format!("-I{}", directory.display()), library.display().to_string()]);
+    compile_source("cc".into(), "pmix", &source("layered.c"), &words)
+}
+
 /// A library made of `tests/programs/NAME.c`, with libpmix behind it.
 pub(crate) fn pmix_library(name: &str) -> Result<PathBuf> {
     compile_with_pmix("pmix-library", name, &["-shared", "-fPIC", "-ldl"])
@@ -169,7 +180,7 @@ fn compile_source<W: AsRef<OsStr>>(compiler: PathBuf, directory: &str, source: &
     let name = source.file_stem().context("a source without a name")?;
     let output = programs_dir().join(directory).join(name);
     let age = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
-    let headers = ["flags.h", "server.h", "status.h"].map(self::source);
+    let headers = ["flags.h", "server.h", "status.h", "../../examples/elastic/ferrite_elastic.h"].map(self::source);
     let written = headers.iter().map(|header| age(header)).fold(age(source), Option::max);
     if age(&output) >= written {
         return Ok(output);

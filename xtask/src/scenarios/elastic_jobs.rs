@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::context::{Context, Expect, finish};
 use super::elastic::{GONE_LIMIT, expect_up, in_dvm, lines_of};
 use super::{Scenario, Skipped, scenarios};
-use crate::programs::{Mpi, elastic_example, pmix_program, python, source};
+use crate::programs::{Mpi, elastic_example, layered_program, pmix_program, python, source};
 use crate::runner::{Outcome, Running};
 use crate::workspace::root;
 
@@ -22,6 +22,7 @@ pub(super) fn all() -> Vec<Scenario> {
         an_elastic_job_refuses_that_its_node_leaves_and_puts_it_off,
         an_elastic_job_takes_more_processes_and_gives_them_back,
         an_elastic_job_refuses_another_size_or_does_not_answer,
+        an_elastic_job_answers_by_the_c_library_for_malleability_layers,
     ];
     for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
         let name = format!("an elastic job of mpi4py over {} changes its size and loses nothing", mpi.name());
@@ -189,6 +190,52 @@ fn an_elastic_job_refuses_another_size_or_does_not_answer(c: &Context) -> Result
         c.tool("pdvm", "kill 4")?.run()?.code(0)?;
         finish(job)?.failure()?;
         Ok(())
+    })
+}
+
+/// The library of `examples/elastic`. (spec E54, E55, E56, E57, E58, E59)
+fn an_elastic_job_answers_by_the_c_library_for_malleability_layers(c: &Context) -> Result<()> {
+    in_dvm(c, 3, &[], || {
+        let heard = c.file("heard", "")?;
+        let job = c.tool("prun", "--host n1:8 --elastic 1:8 --grace 60 -n 2")?;
+        let job = job.program(&layered_program()?)?.words([&heard])?.start()?;
+        lines_of(c, &heard, 2)?;
+        let refused = c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(1)?;
+        refused.complains_about(&["Rank 0 of job 2 refuses more processes."])?;
+        let grown = c.tool("pdvm", "resize 2 +3 --wait")?.run()?.code(0)?;
+        says(&grown, "Grown: job 2 has spawned 3 processes, and has 5 processes")?;
+        // Two that refuse, two that take, and five that are up.
+        lines_of(c, &heard, 9)?;
+        let kept = c.tool("pdvm", "resize 2 -1 --wait")?.run()?.code(1)?;
+        kept.complains_about(&["Rank 0 of job 2 refuses that 1 process ends."])?;
+        let shrunk = c.tool("pdvm", "resize 2 -3 --wait")?.run()?.code(0)?;
+        says(&shrunk, "Shrunk: 3 processes of job 2 have ended, and it has 2 processes")?;
+        c.tool("pdvm", "resize 2 =0 --force --wait")?.run()?.code(0)?;
+        finish(job)?.code(0)?;
+        let expected = [
+            "0.0: deferred 3, status 0",
+            "0.0: end of 1, status 0",
+            "0.0: end of 2, status 0",
+            "0.0: end of 3, status 0",
+            "0.0: end with 2, status 0",
+            "0.0: offer of 1, status 0",
+            "0.0: offer of 3, status 0",
+            "0.0: refused 1, status 0",
+            "0.0: refused 1, status 0",
+            "0.0: took 3, status 0",
+            "0.0: up 0, status 0",
+            "0.1: end with 2, status 0",
+            "0.1: up 0, status 0",
+            "1.0: end with 3, status 0",
+            "1.0: up 0, status 0",
+            "1.1: end with 3, status 0",
+            "1.1: up 0, status 0",
+            "1.2: end with 3, status 0",
+            "1.2: up 0, status 0",
+        ];
+        let lines = lines_of(c, &heard, expected.len())?;
+        ensure!(lines == expected, "{lines:#?}");
+        expect_up(c, [0, 1, 2])
     })
 }
 
