@@ -40,8 +40,8 @@ static int n;
 /* What all processes know alike: newcomers hear it from rank 0. */
 static struct {
     long steps;
-    /* The last offer that was taken. The next rank 0 has heard of it too, and must not take it again. */
-    char taken[64];
+    /* The last offer that was answered. The next rank 0 has heard of it too, and must not answer it again. */
+    char answered[64];
 } state;
 
 static pmix_proc_t me;
@@ -54,7 +54,7 @@ static bool is_new;
 static pmix_proc_t *leavers;
 static int leaver_count, offered;
 static time_t offered_until;
-static char request[sizeof state.taken];
+static char request[sizeof state.answered];
 
 static void fail(const char *what, const char *why)
 {
@@ -155,7 +155,7 @@ static int decide(const char *stop)
         is_new = false;
     else if (leaver_count > 0)
         word = SHRINK;
-    else if (offered > 0 && seconds_now() < offered_until && strcmp(request, state.taken))
+    else if (offered > 0 && seconds_now() < offered_until && strcmp(request, state.answered))
         word = GROW;
     else if (stop && access(stop, F_OK) == 0)
         word = STOP;
@@ -250,16 +250,19 @@ static void grow(char **argv)
     pthread_mutex_lock(&lock);
     int count = offered;
     offered = 0;
-    memcpy(state.taken, request, sizeof request);
+    memcpy(state.answered, request, sizeof request);
     pthread_mutex_unlock(&lock);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     int error = MPI_Comm_spawn(argv[0], argv + 1, count, MPI_INFO_NULL, 0, comm, &newcomers, MPI_ERRCODES_IGNORE);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
     if (error == MPI_SUCCESS) {
-        /* It has that of `comm`. */
+        /* It has inherited the one of `comm`. */
         MPI_Comm_set_errhandler(newcomers, MPI_ERRORS_ARE_FATAL);
         join(newcomers, false);
-    } else if (rank == 0) {
+        return;
+    }
+    MPI_Bcast(&state, sizeof state, MPI_BYTE, 0, comm);
+    if (rank == 0) {
         bool yes = true;
         pmix_info_t refusal, *results = NULL;
         size_t nresults = 0;
