@@ -169,6 +169,16 @@ class Client:
         control = self._pmix.PMIx_Job_control
         self._check("PMIx_Job_control", control(None, c_size_t(0), ctypes.byref(info), c_size_t(1), *outputs))
 
+    def meet(self, procs) -> None:
+        """Waits until each of these processes, as (namespace, rank), has called this.
+
+        Raises:
+            OSError: One of them has ended instead, or there is no server any more.
+        """
+        names = sorted(procs)
+        array = (_Proc * len(names))(*((nspace.encode(), rank) for nspace, rank in names))
+        self._check("PMIx_Fence", self._pmix.PMIx_Fence(array, c_size_t(len(names)), None, c_size_t(0)))
+
     def close(self, for_good: bool = False) -> None:
         """Ends the client: no event comes any more.
 

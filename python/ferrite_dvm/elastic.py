@@ -116,18 +116,29 @@ class Job:
 
     def close(self) -> None:
         """Ends the connection to the DVM, as the last call of every process. After a change it ends MPI as well, and
-        the exit code of the process is then 0; it is 1 without this call, and after an exception."""
+        the exit code of the process is then 0; it is 1 without this call, and after an exception. All processes of
+        `comm` wait for each other here, so that none goes away while another is still in a call of MPI with it: Open
+        MPI 5 fails such a call, also a barrier."""
         self._is_closed = True
+        self._hear_out()
+        if self._client is not None and self._has_changed and not self.retired and not _has_failed():
+            self._client.meet(self._members)
+        self._end()
+
+    def _hear_out(self) -> None:
         if self._request is not None and not _has_failed():
             self._request.Wait()
         self._request = None
+
+    def _end(self) -> None:
         if self._client is not None:
             self._client.close(for_good=self._has_changed)
             self._client = None
 
     def _at_exit(self) -> None:
         is_orderly = self._is_closed and not _has_failed()
-        self.close()
+        self._hear_out()
+        self._end()
         if self._has_changed:
             # MPI_Finalize would wait for those of MPI_COMM_WORLD who have left, or who stay.
             sys.stdout.flush()
@@ -331,12 +342,13 @@ class Change:
                 self._wide.bcast(None)
             job._taken = self._wide.bcast(job._taken if self._wide.rank == 0 else None)
         job._has_changed = True
-        # Nobody leaves while others still move data with it.
-        self._wide.Barrier()
         if self._event is None:
             job.comm.Free()
         else:
             self._old.Free()
+        if self._kind == _SHRINK:
+            # Nobody leaves while others are still in a call of MPI with it; see `Job.close`.
+            job._client.meet(job._members)
         if not job.retired:
             job._become(self._new)
         else:

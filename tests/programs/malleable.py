@@ -23,7 +23,10 @@ def load(comm):
 def main(up, stop):
     job = Job(min=2, max=4)
     x, steps, sizes = job.begin(load)
-    if steps == 0 and job.comm.rank == 0:
+    if steps > 0:
+        # A newcomer: the others add this size as well.
+        sizes = sizes + [job.comm.size]
+    elif job.comm.rank == 0:
         with open(up, "w", encoding="utf-8") as file:
             file.write("up\n")
     while not job.comm.bcast(os.path.exists(stop) if job.comm.rank == 0 else None):
@@ -38,6 +41,9 @@ def main(up, stop):
                 break
             sizes = sizes + [job.comm.size]
     if not job.retired:
+        if job.comm.rank == job.comm.size - 1:
+            # The others have given their part, and end before this one has.
+            time.sleep(0.2)
         pieces = job.comm.gather((x.tolist(), sizes))
         if job.comm.rank == 0:
             rows = [value for piece, _ in pieces for value in piece]

@@ -1,12 +1,14 @@
 /* An elastic job whose size changes (docs/spec/elastic.md, E54 to E59). Each process prints what it hears, and ends
    when it is told that it is to end. Rank 0 of the first world answers offers: with `take=N` it spawns N processes at
    most, with `refuse` it refuses, and otherwise it does nothing. With `stay` nobody ends, and with `keep` rank 0
-   refuses that processes end. */
+   refuses that processes end. Into the file RESIZED_TIMES it writes when it has heard each event, in seconds of
+   CLOCK_MONOTONIC. */
 
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "flags.h"
 #include "status.h"
@@ -51,10 +53,23 @@ static void say(const char *what)
     fflush(stdout);
 }
 
+static void note_time(void)
+{
+    struct timespec now;
+    const char *path = me.rank == 0 ? getenv("RESIZED_TIMES") : NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "heard %ld.%09ld\n", (long)now.tv_sec, now.tv_nsec);
+    fclose(file);
+}
+
 static void notice(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
                    pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
 {
     (void)id, (void)source, (void)results, (void)nresults;
+    note_time();
     struct event event = {.code = status};
     const char *nodes = "-", *request = "-";
     unsigned seconds = 0, affected = 0;

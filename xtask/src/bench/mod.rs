@@ -15,6 +15,7 @@ mod peer;
 mod plot;
 mod repair;
 mod report;
+pub(crate) mod resize;
 mod sample;
 pub(crate) mod slurm;
 
@@ -35,6 +36,7 @@ cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench mpi4py [--mpi TEXT] [--ranks N,N...] [--write] [--no-build]
 cargo xtask bench plot [--check]
 cargo xtask bench repair [--runs N] [--write]
+cargo xtask bench resize [--runs N] [--write] [--no-build]
 cargo xtask bench slurm [--runs N] [--write] [--no-build]";
 
 /// Chooses the benchmark.
@@ -50,6 +52,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("mpi4py") => mpi4py::main(args),
         Some("plot") => plot::main(args),
         Some("repair") => repair::main(args),
+        Some("resize") => resize::main(args),
         Some("slurm") => slurm::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),

@@ -4,14 +4,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use super::context::{Context, Expect, finish};
 use super::elastic::{GONE_LIMIT, expect_up, in_dvm, lines_of};
 use super::{Scenario, Skipped, scenarios};
-use crate::programs::{Mpi, pmix_program, python, source};
+use crate::programs::{Mpi, elastic_example, layered_program, pmix_program, python, source};
 use crate::runner::{Outcome, Running};
 use crate::workspace::root;
+
+/// More steps than anybody waits for.
+const ENDLESS: &str = "1000000000";
 
 pub(super) fn all() -> Vec<Scenario> {
     let mut all = scenarios![
@@ -20,12 +23,15 @@ pub(super) fn all() -> Vec<Scenario> {
         an_elastic_job_takes_more_processes_and_gives_them_back,
         an_elastic_job_refuses_another_size_or_does_not_answer,
         the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for,
+        an_elastic_job_answers_by_the_c_library_for_malleability_layers,
     ];
     for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
         let name = format!("an elastic job of mpi4py over {} changes its size and loses nothing", mpi.name());
         all.push(Scenario::new(name, move |c| mpi4py(c, mpi)));
         let name = format!("an elastic job of mpi4py over {} goes on when its nodes leave and come again", mpi.name());
         all.push(Scenario::new(name, move |c| mpi4py_over_nodes(c, mpi)));
+        let name = format!("an elastic job in C over {} has the result of a job of one size", mpi.name());
+        all.push(Scenario::new(name, move |c| in_c(c, mpi)));
     }
     all
 }
@@ -205,6 +211,52 @@ fn the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for(c: &Con
     })
 }
 
+/// The library of `examples/elastic`. (spec E54, E55, E56, E57, E58, E59)
+fn an_elastic_job_answers_by_the_c_library_for_malleability_layers(c: &Context) -> Result<()> {
+    in_dvm(c, 3, &[], || {
+        let heard = c.file("heard", "")?;
+        let job = c.tool("prun", "--host n1:8 --elastic 1:8 --grace 60 -n 2")?;
+        let job = job.program(&layered_program()?)?.words([&heard])?.start()?;
+        lines_of(c, &heard, 2)?;
+        let refused = c.tool("pdvm", "resize 2 +1 --wait")?.run()?.code(1)?;
+        refused.complains_about(&["Rank 0 of job 2 refuses more processes."])?;
+        let grown = c.tool("pdvm", "resize 2 +3 --wait")?.run()?.code(0)?;
+        says(&grown, "Grown: job 2 has spawned 3 processes, and has 5 processes")?;
+        // Two that refuse, two that take, and five that are up.
+        lines_of(c, &heard, 9)?;
+        let kept = c.tool("pdvm", "resize 2 -1 --wait")?.run()?.code(1)?;
+        kept.complains_about(&["Rank 0 of job 2 refuses that 1 process ends."])?;
+        let shrunk = c.tool("pdvm", "resize 2 -3 --wait")?.run()?.code(0)?;
+        says(&shrunk, "Shrunk: 3 processes of job 2 have ended, and it has 2 processes")?;
+        c.tool("pdvm", "resize 2 =0 --force --wait")?.run()?.code(0)?;
+        finish(job)?.code(0)?;
+        let expected = [
+            "0.0: deferred 3, status 0",
+            "0.0: end of 1, status 0",
+            "0.0: end of 2, status 0",
+            "0.0: end of 3, status 0",
+            "0.0: end with 2, status 0",
+            "0.0: offer of 1, status 0",
+            "0.0: offer of 3, status 0",
+            "0.0: refused 1, status 0",
+            "0.0: refused 1, status 0",
+            "0.0: took 3, status 0",
+            "0.0: up 0, status 0",
+            "0.1: end with 2, status 0",
+            "0.1: up 0, status 0",
+            "1.0: end with 3, status 0",
+            "1.0: up 0, status 0",
+            "1.1: end with 3, status 0",
+            "1.1: up 0, status 0",
+            "1.2: end with 3, status 0",
+            "1.2: up 0, status 0",
+        ];
+        let lines = lines_of(c, &heard, expected.len())?;
+        ensure!(lines == expected, "{lines:#?}");
+        expect_up(c, [0, 1, 2])
+    })
+}
+
 /// Runs `malleable.py` until the change of its size is over.
 fn malleable(c: &Context, mpi: Mpi, nodes: usize, options: &str, changes: impl FnOnce() -> Result<()>) -> Result<()> {
     let python = python(mpi).ok_or_else(|| Skipped("mpi4py is not installed".into()))?;
@@ -252,7 +304,8 @@ fn mpi4py(c: &Context, mpi: Mpi) -> Result<()> {
         many.complains_about(&["refuses more processes."])?;
         // The program cannot refuse a forced change.
         c.tool("pdvm", "resize 2 =1 --force --wait")?.run()?.code(0)?;
-        Ok(())
+        // Processes that come too late to the last gather are no surprise.
+        resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 3 processes")
     })
 }
 
@@ -273,4 +326,47 @@ fn mpi4py_over_nodes(c: &Context, mpi: Mpi) -> Result<()> {
         resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
         resize(c, "=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")
     })
+}
+
+/// The example in C: worlds and parts of them come and go, and rank 0 leaves. (spec E45, E54, E55, E57, E58)
+fn in_c(c: &Context, mpi: Mpi) -> Result<()> {
+    if !mpi.is_installed() {
+        return Err(Skipped(format!("{} is not installed", mpi.name())).into());
+    }
+    let solver = elastic_example(mpi)?;
+    let heard = c.file("heard", "")?;
+    let [stop, result, expected] = ["stop", "result", "expected"].map(|name| heard.with_file_name(name));
+    in_dvm(c, 3, &[], || {
+        let script = format!("exec \"$0\" \"$@\" >> {}", heard.display());
+        let job = c.tool("prun", "--host n1:8,n2:8 --map-by node --elastic 1:8 --grace 60 -n 2 sh -c")?;
+        let job = job.words([script])?.words([&solver])?.words([ENDLESS])?.words([&result, &stop])?.start()?;
+        lines_of(c, &heard, 1)?;
+        for (size, answer) in [
+            ("+2", "Grown: job 2 has spawned 2 processes, and has 4 processes"),
+            ("-1", "Shrunk: 1 process of job 2 has ended, and it has 3 processes"),
+            ("+3", "Grown: job 2 has spawned 3 processes, and has 6 processes"),
+            ("=2 --force", "Shrunk: 4 processes of job 2 have ended, and it has 2 processes"),
+        ] {
+            says(&c.tool("pdvm", "resize 2 --wait")?.words(size.split(' '))?.run()?.code(0)?, answer)?;
+        }
+        // Another process answers from now on.
+        c.tool("pdvm", "shrink --host n1 --wait")?.run()?.code(0)?;
+        let grown = c.tool("pdvm", "resize 2 +2 --wait")?.run()?.code(0)?;
+        says(&grown, "Grown: job 2 has spawned 2 processes, and has 3 processes")?;
+        std::fs::write(&stop, "")?;
+        finish(job)?.code(0)?;
+        std::fs::remove_file(&stop)?;
+        Ok(())
+    })?;
+    let text = std::fs::read_to_string(&heard)?;
+    let sizes: Vec<&str> = text.lines().filter_map(|l| l.split_once(": ")?.1.strip_suffix(" processes")).collect();
+    // A change of several worlds may take two steps.
+    let mut found = sizes.iter();
+    ensure!(["2", "4", "3", "6", "2", "1", "3"].iter().all(|size| found.any(|other| other == size)), "{text}");
+    let steps = text.lines().find_map(|l| l.strip_prefix("done: ")?.strip_suffix(" steps"));
+    let steps = steps.with_context(|| format!("no end: {text}"))?;
+    let alone = c.prterun("-n 1")?.program(&solver)?.words([steps])?.words([&expected])?.run()?;
+    alone.code(0)?;
+    ensure!(std::fs::read(&result)? == std::fs::read(&expected)?, "after {steps} steps the results differ");
+    Ok(())
 }

@@ -58,7 +58,7 @@ impl Head {
         }
     }
 
-    /// Looks at the elastic jobs, once a second as long as there are any.
+    /// Looks at the elastic jobs, once a second as long as there are any (spec E62).
     pub(in crate::head) fn on_policy_timer(&mut self, cx: &mut Cx) {
         let mut trees = self.jobs.elastic_trees();
         trees.retain(|root, _| !self.jobs.worlds_of(*root).is_empty());
@@ -98,7 +98,7 @@ impl Head {
         }
     }
 
-    /// Divides idle slots: each goes to the smallest of these trees that may have more.
+    /// Divides idle slots: each goes to the smallest of these trees that may have more (spec E62).
     fn shares(
         &self,
         idle: u32,
@@ -160,7 +160,7 @@ impl Head {
         }
     }
 
-    /// The slots of these nodes that are to be free soon: of processes that are to end, and of offers.
+    /// The slots of these nodes that are to be free soon: of processes that are to end, and of offers (spec E63).
     fn coming_to(&self, nodes: &BTreeSet<NodeId>) -> u32 {
         let of = |what: &What| match what {
             What::Offer(offer) => offer.kept_on(nodes),

@@ -176,7 +176,7 @@ impl Head {
     }
 
     /// What the first jobs of the queue lack. Those whose session is paused, and those that wait for jobs of other
-    /// sessions, need nothing now.
+    /// sessions, need nothing now (spec E63).
     pub(in crate::head) fn needs(&self) -> Vec<Need> {
         let firsts =
             self.jobs.queue.sessions().filter_map(|session| Some((session, self.jobs.queue.first(session)?.1)));

@@ -1,8 +1,8 @@
 /* A program that makes its DVM larger while it runs, uses the new nodes, and gives them back.
  *
- *     cc -o elastic elastic.c $(pkg-config --cflags --libs pmix) -pthread
+ *     cc -o nodes nodes.c $(pkg-config --cflags --libs pmix) -pthread
  *     prte --daemonize --host n0 --prtemca prte_elastic_mode 1 --prtemca prte_dvm_events always
- *     prun -n 1 ./elastic n1,n2
+ *     prun -n 1 ./nodes n1,n2
  *     pterm
  *
  * A change of size is answered twice. The call returns as soon as the request is accepted; that the nodes are really
@@ -45,7 +45,7 @@ static void check(const char *what, pmix_status_t status)
 {
     if (status == PMIX_SUCCESS)
         return;
-    fprintf(stderr, "elastic: %s: %s (%d)\n", what, PMIx_Error_string(status), status);
+    fprintf(stderr, "nodes: %s: %s (%d)\n", what, PMIx_Error_string(status), status);
     exit(1);
 }
 
@@ -90,7 +90,7 @@ static void wait_until(bool *flag)
     *flag = false;
     pthread_mutex_unlock(&lock);
     if (error == ETIMEDOUT) {
-        fprintf(stderr, "elastic: no event: does the DVM run with prte_elastic_mode 1 and prte_dvm_events always?\n");
+        fprintf(stderr, "nodes: no event: does the DVM run with prte_elastic_mode 1 and prte_dvm_events always?\n");
         exit(1);
     }
 }
@@ -109,7 +109,7 @@ static void resize(const char *what, pmix_alloc_directive_t directive, pmix_info
     double accepted = now();
     wait_until(&has_ended);
     if (outcome != PMIX_SUCCESS) {
-        fprintf(stderr, "elastic: %s failed (%d): %s\n", what, outcome, cause);
+        fprintf(stderr, "nodes: %s failed (%d): %s\n", what, outcome, cause);
         exit(1);
     }
     printf("%-8s accepted after %5.1f ms, true after %7.1f ms (allocation %s)\n", what, (accepted - start) * 1e3,
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     else if (PMIx_Get(&me, PMIX_PARENT_ID, NULL, 0, &parent) == PMIX_SUCCESS)
         be_a_child(parent->data.proc);
     else
-        fprintf(stderr, "usage: prun -n 1 ./elastic NODE,NODE\n");
+        fprintf(stderr, "usage: prun -n 1 ./nodes NODE,NODE\n");
     check("finalize", PMIx_Finalize(NULL, 0));
     return 0;
 }
