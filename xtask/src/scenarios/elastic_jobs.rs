@@ -203,7 +203,7 @@ fn the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for(c: &Con
         let job = c.tool("prun", &line)?.program(&pmix_program("resized")?)?.words(["0", "take=20"])?.start()?;
         c.wait_for(12, "resized")?;
         // Twelve of sixteen slots are in use: ten are wanted, and six have to end.
-        c.tool("prun", "-n 10 true")?.run()?.code(0)?;
+        c.tool("prun", "--wait-for-slots -n 10 true")?.run()?.code(0)?;
         c.wait_for(12, "resized")?;
         c.tool("pdvm", "resize 2 =0 --force --wait")?.run()?.code(0)?;
         finish(job)?.code(0)?;
