@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::elastic::*;
 use common::{Cluster, job, proc};
 use ferrite_core::{
@@ -432,4 +434,61 @@ fn the_status_of_a_job_says_its_size_and_what_is_offered() {
     let change = tree.change.expect("an offer");
     assert_eq!((tree.root, tree.procs, tree.worlds), (JobId(1), 3, 2));
     assert_eq!((change.is_offer, change.procs, change.until_us.is_some()), (true, 3, true));
+}
+
+/// The sets that exist at a daemon, with their members as (job, rank).
+fn sets_at(dvm: &Cluster, daemon: u32) -> Vec<(String, Vec<(u32, u32)>)> {
+    let mut sets = BTreeMap::new();
+    for (at, effect) in &dvm.pmix {
+        match effect {
+            PmixEffect::DefineSet(set) if at.0 == daemon => {
+                let of =
+                    |(job, ranks): &(JobId, Vec<Rank>)| ranks.iter().map(|rank| (job.0, rank.0)).collect::<Vec<_>>();
+                let members = set.members.iter().flat_map(of).collect();
+                assert!(sets.insert(set.name.clone(), members).is_none(), "{} is defined twice", set.name);
+            }
+            PmixEffect::DeleteSet(name) if at.0 == daemon => assert!(sets.remove(name).is_some(), "{name}"),
+            _ => {}
+        }
+    }
+    sets.into_iter().collect()
+}
+
+fn set(name: &str, members: &[(u32, u32)]) -> (String, Vec<(u32, u32)>) {
+    (name.to_owned(), members.to_vec())
+}
+
+/// A set has the processes of the job, and another those by which it changes (spec E65).
+#[test]
+fn process_sets_follow_the_size_of_a_job() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 8, &["n0", "n1"]));
+    let all = |more: &[(u32, u32)]| set("job:1", &[&[(1, 0), (1, 1)], more].concat());
+    assert_eq!(sets_at(&dvm, 1), [all(&[])]);
+    spawn(&mut dvm, proc(0), world(2)).expect("there is room");
+    let grown = [all(&[(2, 0), (2, 1)]), set("job:1/delta/1", &[(2, 0), (2, 1)])];
+    assert_eq!(sets_at(&dvm, 1), grown);
+    ask(&mut dvm, 2, resize(SizeChange::Fewer(1)));
+    let to_end = set("job:1/delta/2", &[(2, 1)]);
+    assert_eq!(sets_at(&dvm, 1), [grown[0].clone(), to_end.clone()], "before it ends");
+    assert_eq!(say(&mut dvm, proc(0), ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse)), Ok(()));
+    assert_eq!(sets_at(&dvm, 1), [grown[0].clone()], "it stays");
+    ask(&mut dvm, 3, resize(SizeChange::Fewer(2)));
+    assert_eq!(sets_at(&dvm, 1)[1], set("job:1/delta/3", &[(2, 0), (2, 1)]));
+    dvm.exit(of(2, 0), ExitStatus::Exited(0));
+    dvm.exit(of(2, 1), ExitStatus::Exited(0));
+    assert_eq!(sets_at(&dvm, 1), [all(&[])]);
+    assert_eq!(sets_at(&dvm, 0), sets_at(&dvm, 1));
+    dvm.exit_job(1);
+    assert_eq!(sets_at(&dvm, 0), []);
+}
+
+/// (spec E65)
+#[test]
+fn the_set_of_a_job_goes_on_without_its_first_world() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 8, &["n0"]));
+    let child = spawn(&mut dvm, proc(0), world(1)).expect("there is room");
+    dvm.exit_job(1);
+    assert_eq!(sets_at(&dvm, 0), [set("job:1", &[(child.0, 0)])]);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CpuKind, CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
+use ferrite_types::{CpuKind, CpuSet, JobMap, LocalRank, NodeId, NodeRecord, Placement, Rank};
 use thiserror::Error;
 
 use crate::candidate::slots_for;
@@ -85,23 +85,39 @@ impl Occupancy {
         self.release_ranks(map);
     }
 
+    /// Releases what some processes of a job used that goes on. It costs what these processes cost, not the whole job.
+    pub fn release_some(&mut self, nodes: &mut [NodeRecord], map: &JobMap, ranks: impl Iterator<Item = Rank>) {
+        for placement in ranks.filter_map(|rank| map.procs.get(rank.0 as usize)) {
+            let id = map.nodes[placement.node as usize].id;
+            // Mostly the place of a node is its number.
+            let at = Some(id.0 as usize).filter(|at| nodes.get(*at).is_some_and(|node| node.id == id));
+            if let Some(at) = at.or_else(|| nodes.iter().position(|node| node.id == id)) {
+                debug_assert!(nodes[at].slots_inuse > 0, "released more than was claimed");
+                nodes[at].slots_inuse = nodes[at].slots_inuse.saturating_sub(1);
+            }
+            self.release_rank(id, map, placement);
+        }
+    }
+
     /// Releases what the processes of a companion job used.
     pub fn release_ranks(&mut self, map: &JobMap) {
-        for (id, placement) in placements(map) {
-            let Some(node) = self.nodes.get_mut(&id) else {
-                continue;
-            };
-            node.ranks.remove(&placement.node_rank.0);
-            for cpu in exclusive(map, placement) {
-                if let Some(count) = node.cpus.get_mut(&cpu) {
-                    *count -= 1;
-                    if *count == 0 {
-                        node.cpus.remove(&cpu);
-                    }
+        placements(map).for_each(|(id, placement)| self.release_rank(id, map, placement));
+    }
+
+    fn release_rank(&mut self, id: NodeId, map: &JobMap, placement: &Placement) {
+        let Some(node) = self.nodes.get_mut(&id) else { return };
+        node.ranks.remove(&placement.node_rank.0);
+        for cpu in exclusive(map, placement) {
+            if let Some(count) = node.cpus.get_mut(&cpu) {
+                *count -= 1;
+                if *count == 0 {
+                    node.cpus.remove(&cpu);
                 }
             }
         }
-        self.nodes.retain(|_, node| !node.ranks.is_empty());
+        if node.ranks.is_empty() {
+            self.nodes.remove(&id);
+        }
     }
 
     /// Forgets a node that left the DVM with everything on it.
@@ -134,12 +150,12 @@ fn per_node(map: &JobMap) -> BTreeMap<NodeId, u32> {
     map.nodes.iter().map(|n| n.id).zip(counts).collect()
 }
 
-fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &ferrite_types::Placement)> {
+fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &Placement)> {
     map.procs.iter().map(|p| (map.nodes[p.node as usize].id, p))
 }
 
 /// Returns the exclusive processors of a process: cores and hardware threads; larger objects are shared.
-fn exclusive<'a>(map: &JobMap, placement: &'a ferrite_types::Placement) -> impl Iterator<Item = u32> + 'a {
+fn exclusive<'a>(map: &JobMap, placement: &'a Placement) -> impl Iterator<Item = u32> + 'a {
     let own = map.policy(placement.app).is_some_and(|policy| policy.exclusive);
     placement.cpus.iter().filter(move |_| own).flat_map(CpuSet::iter)
 }

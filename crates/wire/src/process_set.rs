@@ -29,12 +29,16 @@ impl ProcessSet {
     }
 }
 
-/// Returns the reason why a process set cannot have this name. Queries list names with commas between.
+/// The names of the sets that the DVM defines for elastic jobs begin so.
+const OF_JOBS: &str = "job:";
+
+/// Returns the reason why a process set cannot have this name (spec E65). Queries list names with commas between.
 #[must_use]
 pub fn bad_set_name(name: &str) -> Option<&'static str> {
     match () {
         () if name.is_empty() => Some("it is empty"),
         () if name.len() > MAX_SET_NAME => Some("it is longer than 511 bytes"),
+        () if name.starts_with(OF_JOBS) => Some("names that begin with job: are those of elastic jobs"),
         () if name.contains(',') => Some("it has a comma, which separates names"),
         () if name.chars().any(|c| c.is_control() || c.is_whitespace()) => {
             Some("it has a space or a control character")
@@ -47,10 +51,11 @@ pub fn bad_set_name(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    /// (spec E65)
     #[test]
     fn a_name_can_stand_in_a_list() {
         assert_eq!(bad_set_name("mpi://atmosphere"), None);
-        for bad in ["", "a,b", "a b", "a\n", &"x".repeat(512)] {
+        for bad in ["", "a,b", "a b", "a\n", "job:1", &"x".repeat(512)] {
             assert!(bad_set_name(bad).is_some(), "{bad:?}");
         }
     }

@@ -118,7 +118,7 @@ fn resized(c: &Context, heard: &Path, options: &str, how: &str) -> Result<Runnin
     Ok(job)
 }
 
-/// (spec E54, E55, E57, E58, E60, E61)
+/// (spec E54, E55, E57, E58, E60, E61, E65)
 fn an_elastic_job_takes_more_processes_and_gives_them_back(c: &Context) -> Result<()> {
     in_dvm(c, 3, &[], || {
         let heard = c.file("heard", "")?;
@@ -136,6 +136,8 @@ fn an_elastic_job_takes_more_processes_and_gives_them_back(c: &Context) -> Resul
         ensure!(lines.iter().filter(|line| line.starts_with("1.")).count() == 2, "{lines:?}");
         let tree = c.tool("pdvm", "jobs --tree")?.run()?.code(0)?.stdout;
         ensure!(tree.contains("2:4") && tree.contains("WORLDS"), "{tree}");
+        let shown = c.tool("pdvm", "job 2")?.run()?.code(0)?.stdout;
+        ensure!(shown.contains("job:2 (4 processes)") && !shown.contains("job:2/delta/2"), "{shown}");
         let full = c.tool("pdvm", "resize 2 +1")?.run()?.code(1)?;
         full.complains_about(&["at most 4 processes"])?;
         let least = c.tool("pdvm", "resize 2 =1")?.run()?.code(1)?;

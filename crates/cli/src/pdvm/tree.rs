@@ -93,7 +93,15 @@ pub(super) fn render(jobs: &[JobStatus], moment: &Moment) -> String {
         columns.splice(3..3, own);
     }
     let mut table = Table::new(&columns);
-    let mut told = BTreeSet::new();
+    // One line tells of a whole tree: that of its root, or of its oldest job in the list that is not over.
+    let living = jobs.iter().filter(|job| job.ending.is_none()).filter_map(|job| Some((job.job, job.tree.as_ref()?)));
+    let mut trees: BTreeMap<JobId, (JobId, &TreeSize)> = BTreeMap::new();
+    living.for_each(|(job, tree)| drop(trees.entry(tree.root).or_insert((job, tree))));
+    let roots: BTreeSet<JobId> = jobs.iter().map(|job| job.job).filter(|job| trees.contains_key(job)).collect();
+    let lines: BTreeMap<JobId, &TreeSize> = trees
+        .into_iter()
+        .map(|(root, (oldest, tree))| (if roots.contains(&root) { root } else { oldest }, tree))
+        .collect();
     for (depth, job) in in_order(jobs) {
         let mut row = vec![
             name(depth, job),
@@ -107,9 +115,7 @@ pub(super) fn render(jobs: &[JobStatus], moment: &Moment) -> String {
             plain(&job.waiting_for),
         ];
         if has_elastic {
-            // One line tells of the whole tree: that of its oldest job that is not over.
-            let tree = job.tree.as_ref().filter(|tree| job.ending.is_none() && told.insert(tree.root));
-            row.splice(3..3, size(tree, moment));
+            row.splice(3..3, size(lines.get(&job.job).copied(), moment));
         }
         table.row(row);
     }

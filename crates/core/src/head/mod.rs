@@ -205,6 +205,7 @@ impl Head {
         self.run_activated(cx);
         self.end_drains(cx);
         self.settle_sizes(cx);
+        self.settle_memberships(cx);
         self.part_with_everybody(cx);
     }
 }

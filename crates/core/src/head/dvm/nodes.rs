@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ferrite_map::{DefaultSlots, Occupancy, Overcommitted};
 use ferrite_rm::params::Params;
 use ferrite_rm::{Naming, Source, name};
-use ferrite_types::{DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, RankSet, SlotCount, Topology};
+use ferrite_types::{DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, Rank, RankSet, SlotCount, Topology};
 use ferrite_wire::SlotChange;
 
 use crate::head::Head;
@@ -322,6 +322,16 @@ impl Pool {
     /// Releases the slots of a mapped job.
     pub(in crate::head) fn release(&mut self, used: &mut Occupancy, map: &JobMap) {
         used.release(&mut self.nodes, map);
+    }
+
+    /// Releases what some processes of a job use.
+    pub(in crate::head) fn release_some(
+        &mut self,
+        used: &mut Occupancy,
+        map: &JobMap,
+        ranks: impl Iterator<Item = Rank>,
+    ) {
+        used.release_some(&mut self.nodes, map, ranks);
     }
 }
 

@@ -9,6 +9,7 @@ mod grants;
 mod grow;
 mod late_wireup;
 mod launch_fence;
+mod membership;
 mod offers;
 mod parts;
 mod phase;
@@ -28,6 +29,7 @@ use ferrite_types::{AllocId, CampaignId, CampaignKind, DaemonRank, ExtensionId, 
 use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
 use self::grants::Grants;
+use self::membership::Memberships;
 use self::policy::Policy;
 use self::sizes::SizeChanges;
 
@@ -46,6 +48,7 @@ pub(in crate::head) struct Elastic {
     grants: Grants,
     sizes: SizeChanges,
     policy: Policy,
+    memberships: Memberships,
 }
 
 impl Elastic {

@@ -219,6 +219,7 @@ impl Head {
     pub(super) fn close_size_change(&mut self, root: JobId, procs: u32, outcome: JobResizeOutcome, cx: &mut Cx) {
         let Some(pending) = self.elastic.sizes.open.remove(&root) else { return };
         cx.cancel_timer(HeadTimer::Campaign(pending.id));
+        self.jobs.worlds_of(root).into_iter().for_each(|world| self.membership_changes(world));
         let is_offer = matches!(pending.what, What::Offer(_));
         self.pause_policy(root, is_offer, &outcome, cx);
         if let Some(request) = pending.requester {

@@ -16,7 +16,6 @@ use ferrite_wire::Stream;
 
 use super::notices;
 use super::record::Job;
-use super::withdrawals::part_of;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::{Effect, HeadTimer, RequestId, Sink};
@@ -386,8 +385,8 @@ impl Head {
                 self.pool.release(&mut self.jobs.occupancy, job.map());
             }
             true if job.is_mapped() => {
-                let rest = part_of(job.map(), |rank| !job.freed.contains(&rank));
-                self.pool.release(&mut self.jobs.occupancy, &rest);
+                let rest = job.map().ranks().map(|(rank, _)| rank).filter(|rank| !job.freed.contains(rank));
+                self.pool.release_some(&mut self.jobs.occupancy, job.map(), rest);
             }
             true => {}
             false => self.jobs.occupancy.release_ranks(job.map()),

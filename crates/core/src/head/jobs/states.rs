@@ -191,6 +191,7 @@ impl Head {
         let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
         self.launch_sets(&order, &audience);
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
+        self.membership_changes(id);
     }
 
     /// Handles a daemon's report that it has attempted to start its processes (spec L20).
@@ -303,6 +304,9 @@ impl Head {
         self.jobs.connections.forget(id);
         self.pmix.forget_job(id, cx);
         self.end_sets(id, cx);
+        if job.spec.options.elastic.is_some() {
+            self.tree_changes(job.root);
+        }
         self.release_slots(&job, cx);
         let mut known_at = job.known_at();
         if let Some(transfer) = &job.transfer {

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::pmix_status::{FERRITE_NODES_STAY, PMIX_ALLOC_TIMEOUT_WARNING};
 use ferrite_types::{
-    AllocId, AllocReqId, DaemonRank, Duration, JobId, JobMap, NodeId, PmixStatus, ProcId, Rank, RankSet, SessionId,
-    SizeRange,
+    AllocId, AllocReqId, DaemonRank, Duration, JobId, NodeId, PmixStatus, ProcId, Rank, RankSet, SessionId, SizeRange,
 };
 use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcEnd, Withdrawal};
 
@@ -14,6 +13,7 @@ use super::notices;
 use super::record::Job;
 use super::registry::Jobs;
 use super::spawn::Birth;
+use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
 
@@ -59,6 +59,16 @@ impl Jobs {
     /// The root of a job's spawn tree. A root that is over is the name of its tree as long as that lives.
     pub(in crate::head) fn root_of(&self, id: JobId) -> Option<JobId> {
         self.get(id).map(|job| job.root).or_else(|| self.has_tree(id).then_some(id))
+    }
+
+    /// The root of an elastic job.
+    pub(in crate::head) fn elastic_root_of(&self, id: JobId) -> Option<JobId> {
+        self.get(id).filter(|job| job.spec.options.elastic.is_some()).map(|job| job.root)
+    }
+
+    /// The submitter of a job, as long as it listens.
+    pub(in crate::head) fn listener_of(&self, id: JobId) -> Option<RequestId> {
+        self.get(id)?.request
     }
 
     /// The roots of elastic spawn trees, over or not, with the sizes that these may have (spec E51).
@@ -178,6 +188,7 @@ impl Head {
     /// come. Of an elastic job all worlds hear of it (spec E43, E57).
     pub(in crate::head) fn announce(&mut self, notice: Withdrawal, code: PmixStatus, cx: &mut Cx) {
         let id = notice.job;
+        self.membership_changes(id);
         if let Some(request) = self.jobs.at(id).request {
             let text = if code == FERRITE_NODES_STAY { notices::stays(&notice) } else { notices::withdrawal(&notice) };
             cx.notice_to(request, text);
@@ -237,6 +248,7 @@ impl Head {
         let there = ranks.filter(|rank| map.daemon_of(*rank).is_some_and(&gone));
         let there = there.map(|rank| ProcId { job: id, rank }).collect();
         self.free_ended(&there);
+        self.membership_changes(id);
     }
 
     /// Frees the slots of processes that have ended while others of their job go on (spec E58).
@@ -246,20 +258,11 @@ impl Head {
             let Some(job) = self.jobs.get_mut(id).filter(|job| job.takes_slots()) else { continue };
             let ranks: BTreeSet<Rank> = procs.iter().filter(|proc| proc.job == id).map(|proc| proc.rank).collect();
             let fresh: BTreeSet<Rank> = ranks.difference(&job.freed).copied().collect();
-            let part = part_of(job.map(), |rank| fresh.contains(&rank));
-            job.freed.extend(fresh);
-            self.pool.release(&mut self.jobs.occupancy, &part);
+            job.freed.extend(fresh.iter().copied());
+            let Jobs { known, occupancy, .. } = &mut self.jobs;
+            if let Some(job) = known.get(&id) {
+                self.pool.release_some(occupancy, job.map(), fresh.into_iter());
+            }
         }
     }
-}
-
-/// The places of some processes.
-pub(super) fn part_of(map: &JobMap, is_meant: impl Fn(Rank) -> bool) -> JobMap {
-    let mut part = map.clone();
-    let mut at = 0;
-    part.procs.retain(|_| {
-        at += 1;
-        is_meant(Rank(at - 1))
-    });
-    part
 }

@@ -140,8 +140,13 @@ impl Head {
     }
 
     /// Defines a set while its jobs run (spec L43). A member with no ranks stands for its whole job.
-    pub(super) fn define_set(&mut self, mut set: ProcessSet, cx: &mut Cx) -> Result<(), SetRefusal> {
+    pub(super) fn define_set(&mut self, set: ProcessSet, cx: &mut Cx) -> Result<(), SetRefusal> {
         self.pmix.sets.check(&set.name)?;
+        self.define_checked(set, cx)
+    }
+
+    /// Defines a set whose name is free.
+    pub(in crate::head) fn define_checked(&mut self, mut set: ProcessSet, cx: &mut Cx) -> Result<(), SetRefusal> {
         if set.members.is_empty() {
             let cause = format!("The process set {:?} would have no members.", set.name);
             return Err(SetRefusal::new(PMIX_ERR_BAD_PARAM, cause));
@@ -176,12 +181,28 @@ impl Head {
     pub(in crate::head) fn end_sets(&mut self, job: JobId, cx: &mut Cx) {
         let over = self.pmix.sets.0.extract_if(.., |_, known| known.concerns(job));
         for (name, known) in over.collect::<Vec<_>>() {
-            let Known::Defined { known_at, .. } = known else { continue };
-            let reachable = self.pool.reachable(&known_at);
-            if !reachable.is_empty() {
-                cx.multicast(Dest::Many(reachable), DaemonMessage::DeleteSet(name));
-            }
+            self.tell_of_end_of(name, known, cx);
         }
+    }
+
+    /// Ends a set, if there is one of this name.
+    pub(in crate::head) fn delete_set(&mut self, name: &str, cx: &mut Cx) {
+        if let Some((name, known)) = self.pmix.sets.0.remove_entry(name) {
+            self.tell_of_end_of(name, known, cx);
+        }
+    }
+
+    fn tell_of_end_of(&self, name: String, known: Known, cx: &mut Cx) {
+        let Known::Defined { known_at, .. } = known else { return };
+        let reachable = self.pool.reachable(&known_at);
+        if !reachable.is_empty() {
+            cx.multicast(Dest::Many(reachable), DaemonMessage::DeleteSet(name));
+        }
+    }
+
+    /// True when there is a set of this name.
+    pub(in crate::head) fn has_set(&self, name: &str) -> bool {
+        self.pmix.sets.0.contains_key(name)
     }
 
     /// The sets that exist.
