@@ -59,7 +59,7 @@ pub enum Step {
     Raise(Reach, u64),
     /// `retire:N`: one rank ends well.
     Retire(u64),
-    /// `work:N`: until the work of its spawn tree is done (see [`crate::works`]).
+    /// `work:N`: until the work of its spawn tree is done (see `works.rs`).
     Work(u64),
 }
 

@@ -96,7 +96,9 @@ pub(super) fn render(jobs: &[JobStatus], moment: &Moment) -> String {
     // One line tells of a whole tree: that of its root, or of its oldest job in the list that is not over.
     let living = jobs.iter().filter(|job| job.ending.is_none()).filter_map(|job| Some((job.job, job.tree.as_ref()?)));
     let mut trees: BTreeMap<JobId, (JobId, &TreeSize)> = BTreeMap::new();
-    living.for_each(|(job, tree)| drop(trees.entry(tree.root).or_insert((job, tree))));
+    for (job, tree) in living {
+        trees.entry(tree.root).or_insert((job, tree));
+    }
     let roots: BTreeSet<JobId> = jobs.iter().map(|job| job.job).filter(|job| trees.contains_key(job)).collect();
     let lines: BTreeMap<JobId, &TreeSize> = trees
         .into_iter()
