@@ -57,6 +57,10 @@ class AsyncDvm:
         """As `Dvm.shrink`."""
         return await self.ask("shrink", hosts=list(hosts), wait=wait, **terms)
 
+    async def resize(self, job: int, size: str, *, wait: bool = True, **terms: Any) -> Line:
+        """As `Dvm.resize`."""
+        return await self.ask("resize", job=job, size=size, wait=wait, **terms)
+
     async def events(self) -> AsyncIterator[Line]:
         """As `Dvm.events`."""
         loop = asyncio.get_running_loop()

@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 from pathlib import Path
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 from .errors import DvmError
 
@@ -28,18 +28,22 @@ def find_socket(dvm: Optional[str] = None) -> str:
     if wanted.startswith("file:"):
         path = Path(wanted[len("file:") :])
         try:
-            return _socket_of(path)
+            return _socket_of(path)[1]
         except OSError as error:
             raise NoDvm(f"cannot read {path}: {error.strerror}") from error
     if "/" in wanted:
         return wanted
     name = None if wanted == "search" else wanted[len("ns:") :] if wanted.startswith("ns:") else wanted
     for group in _groups():
-        live = [path for base in group for path in _live(base, name)]
+        # Of one DVM the head comes first; its daemons are doors to the same one.
+        live: dict = {}
+        for found, path in (found for base in group for found in _live(base, name)):
+            live.setdefault(found, path)
         if len(live) == 1:
-            return live[0]
+            return live.popitem()[1]
         if live:
-            raise NoDvm("several DVMs of yours are running; name one: Dvm.connect('file:...'). " + ", ".join(live))
+            paths = ", ".join(live.values())
+            raise NoDvm(f"several DVMs of yours are running; name one: Dvm.connect('file:...'). {paths}")
     raise NoDvm("no DVM of yours is running here: Dvm.start() starts one")
 
 
@@ -54,32 +58,34 @@ def _groups() -> Iterator[List[Path]]:
     yield [base for at, base in enumerate(common) if base not in common[:at] and str(base) != named]
 
 
-def _live(base: Path, name: Optional[str]) -> Iterator[str]:
+def _live(base: Path, name: Optional[str]) -> Iterator[Tuple[str, str]]:
+    """The names of running DVMs, with their sockets."""
     try:
         entries = sorted(entry for entry in os.listdir(base) if entry.startswith(("prte.", "prted.")))
     except OSError:
         return
     for entry in entries:
         try:
-            path = _socket_of(base / entry / "contact", name)
+            found = _socket_of(base / entry / "contact", name)
         except (OSError, NoDvm):
             continue
-        if _listens(path):
-            yield path
+        if _listens(found[1]):
+            yield found
 
 
-def _socket_of(contact: Path, name: Optional[str] = None) -> str:
-    """Reads the path of the socket out of a contact file of this user."""
+def _socket_of(contact: Path, name: Optional[str] = None) -> Tuple[str, str]:
+    """Reads the name of the DVM and the path of the socket out of a contact file of this user."""
     with open(contact, encoding="utf-8") as file:
         status = os.fstat(file.fileno())
         if status.st_uid not in (os.getuid(), 0) or not stat.S_ISREG(status.st_mode):
             raise NoDvm(f"{contact} belongs to another user")
         first, *lines = file.read(65536).split("\n")
-    if name is not None and first.split("@")[0] != name:
+    dvm = first.split("@")[0]
+    if name is not None and dvm != name:
         raise NoDvm(f"{contact} is of another DVM")
     for line in lines:
         if line.startswith("socket "):
-            return line[len("socket ") :].replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
+            return dvm, line[len("socket ") :].replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
     raise NoDvm(f"{contact} does not name a socket")
 
 

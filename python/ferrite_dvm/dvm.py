@@ -194,6 +194,13 @@ class Dvm:
         """Removes nodes: by name, `nodes=N` of them, or those of an `allocation`."""
         return self._ask("shrink", timeout, hosts=list(hosts), wait=wait, **terms)
 
+    def resize(
+        self, job: int, size: str, *, wait: bool = True, timeout: Optional[float] = None, **terms: Any
+    ) -> Line:
+        """Offers more processes to an elastic job (`+2`), lets some end (`-2`), or either (`=4`). It raises
+        RequestRefused when the job or the DVM refuses."""
+        return self._ask("resize", timeout, job=job, size=size, wait=wait, **terms)
+
     # What happens.
 
     def follow(self) -> None:

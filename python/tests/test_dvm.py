@@ -195,6 +195,22 @@ class Lifetimes(unittest.TestCase):
         with self.assertRaises(NoDvm):
             find_socket(name)
 
+    def test_the_daemons_of_a_dvm_are_the_same_dvm(self):
+        with Dvm.start(hosts="n0:2,n1:2", parameters={"plm": "local"}) as dvm:
+            name = dvm.status()["dvm"]
+            with Dvm.connect(name) as other:
+                self.assertEqual(other.status()["dvm"], name)
+
+    def test_an_elastic_job_gets_another_size(self):
+        with Dvm.start(hosts="n0:4,n1:4", parameters={"plm": "local"}) as dvm:
+            task = dvm.submit(["sleep", "1000"], np=3, options=["--elastic", "1:4"])
+            job = task.wait_submitted(PATIENCE)
+            offered = dvm.resize(job, "+1", wait=False, grace=1)
+            self.assertEqual((offered["change"], offered["outcome"], offered["processes"]), ("more", "begun", 1))
+            with self.assertRaises(RequestRefused):
+                dvm.resize(job, "=9")
+            task.cancel()
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -25,7 +25,7 @@ pub(crate) mod samples;
 mod session;
 pub(crate) mod shrink;
 pub(crate) mod signal;
-mod size;
+pub(crate) mod size;
 pub(crate) mod status;
 mod text;
 mod top;

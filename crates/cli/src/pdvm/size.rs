@@ -15,7 +15,7 @@ use super::options::ResizeOptions;
 ///
 /// # Errors
 /// It is none of these.
-pub(super) fn parse_size(word: &str) -> Result<SizeChange, String> {
+pub(crate) fn parse_size(word: &str) -> Result<SizeChange, String> {
     let number = |digits: &str| {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let too_much = || format!("{digits} is no number of processes");
@@ -43,7 +43,7 @@ pub(super) fn answer(dvm: Dvm, how: &ResizeOptions, json: bool) -> Result<String
         return Ok(text);
     }
     match dvm.ask(Request::Status)? {
-        Reply::Status(status) => Ok(to_json(&resized, &Moment::now(&status))),
+        Reply::Status(status) => Ok(json::document("job_resized", &Moment::now(&status), body(&resized)?)),
         _ => Err(dvm.astray()),
     }
 }
@@ -74,16 +74,21 @@ fn render(resized: &JobResized) -> Result<String, Failure> {
     })
 }
 
-fn to_json(resized: &JobResized, moment: &Moment) -> String {
+/// The answer as the fields of `job_resized`.
+///
+/// # Errors
+/// The request was refused, or has failed.
+pub(crate) fn body(resized: &JobResized) -> Result<JobSize, Failure> {
     let JobResized { job: JobId(job), size, is_offer, procs, ref outcome } = *resized;
     let outcome = match outcome {
         JobResizeOutcome::Unchanged => "unchanged",
         JobResizeOutcome::Begun(_) => "begun",
         JobResizeOutcome::Done => "done",
-        JobResizeOutcome::Refused(_) | JobResizeOutcome::Failed(_) => "failed",
+        JobResizeOutcome::Refused(cause) => return Err(Failure::NotResized(cause.clone())),
+        JobResizeOutcome::Failed(cause) => return Err(Failure::JobKeepsSize(cause.clone())),
     };
     let change = if is_offer { "more" } else { "fewer" };
-    json::document("job_resized", moment, JobSize { job, change, outcome, processes: procs, size })
+    Ok(JobSize { job, change, outcome, processes: procs, size })
 }
 
 fn processes(count: u32) -> String {
@@ -122,7 +127,8 @@ mod tests {
             line(false, 2, JobResizeOutcome::Done),
         ];
         insta::assert_snapshot!(lines.concat());
-        insta::assert_snapshot!(to_json(&resized(true, 2, JobResizeOutcome::Done), &samples::moment()));
+        let grown = body(&resized(true, 2, JobResizeOutcome::Done)).unwrap();
+        insta::assert_snapshot!(json::document("job_resized", &samples::moment(), grown));
         for outcome in [JobResizeOutcome::Refused("no".to_owned()), JobResizeOutcome::Failed("no".to_owned())] {
             assert_eq!(render(&resized(true, 2, outcome)).unwrap_err().exit_code(), 1);
         }

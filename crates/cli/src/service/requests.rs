@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{AllocId, AllocReqId, JobId, Signal};
+use ferrite_wire::JobResize;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ use crate::batch::line::Id;
 use crate::pdvm::json::SCHEMA;
 use crate::pdvm::options::{GrowOptions, ShrinkOptions};
 use crate::pdvm::signal::parse_signal;
+use crate::pdvm::size::parse_size;
 
 /// A request.
 #[derive(Debug)]
@@ -33,12 +35,12 @@ pub(crate) enum Ask {
     Sessions,
     Grow(Grow),
     Shrink(Shrink),
+    Resize(Which, JobResize),
     Terminate,
 }
 
 /// The names of all kinds.
-const KINDS: &str =
-    "submit, follow, wait, cancel, signal, job, status, nodes, jobs, metrics, sessions, grow, shrink, terminate";
+const KINDS: &str = "submit, follow, wait, cancel, signal, job, status, nodes, jobs, metrics, sessions, grow, shrink, resize, terminate";
 
 /// `submit`.
 #[derive(Debug, Deserialize)]
@@ -161,6 +163,20 @@ pub(crate) struct Shrink {
     wait: bool,
 }
 
+/// `resize`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resized {
+    job: Option<u32>,
+    task: Option<String>,
+    size: String,
+    grace: Option<u32>,
+    #[serde(default)]
+    force: bool,
+    #[serde(default)]
+    wait: bool,
+}
+
 /// Kinds without fields.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -204,6 +220,7 @@ fn of_object(mut object: Map<String, Value>) -> Result<Ask, String> {
         "sessions" => nothing(Ask::Sessions, object),
         "grow" => fields(object).map(Ask::Grow),
         "shrink" => fields(object).map(Ask::Shrink),
+        "resize" => fields(object).and_then(resized),
         "terminate" => nothing(Ask::Terminate, object),
         other => Err(format!("{other:?} is no kind of request; it is one of {KINDS}")),
     }
@@ -224,6 +241,14 @@ fn one(one: One) -> Result<Which, String> {
 fn cancelled(asked: Cancelled) -> Result<Ask, String> {
     let Cancelled { job, task, tree } = asked;
     one(One { job, task }).map(|which| Ask::Cancel { which, tree })
+}
+
+/// The job is found later.
+fn resized(asked: Resized) -> Result<Ask, String> {
+    let Resized { job, task, size, grace, force, wait } = asked;
+    let size = parse_size(&size).map_err(|why| format!("size: {why}"))?;
+    let resize = JobResize { job: JobId(0), size, time_s: grace, force, wait };
+    one(One { job, task }).map(|which| Ask::Resize(which, resize))
 }
 
 fn signalled(asked: Signalled) -> Result<Ask, String> {

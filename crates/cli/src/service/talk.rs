@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use ferrite_driver::{Interpreter, Said};
 use ferrite_types::{CampaignKind, JobId, JobState, Signal};
-use ferrite_wire::ResizeRequest;
 use ferrite_wire::control::{ClientMessage, Done, DvmMessage, DvmStatus, Event, EventKind, JobDetail, Reply, Request};
+use ferrite_wire::{JobResize, ResizeRequest};
 use serde::Serialize;
 
 use super::Shared;
@@ -18,7 +18,7 @@ use super::requests::{Ask, Followed, Submit, Wait, Which, parse};
 use crate::batch::feed::{Feed, TOO_LONG};
 use crate::batch::line::Id;
 use crate::pdvm::moment::Moment;
-use crate::pdvm::{grow, json, metrics, resize, shrink, status};
+use crate::pdvm::{grow, json, metrics, resize, shrink, size, status};
 
 /// The longest line (bytes).
 pub(super) const LONGEST: usize = 4 << 20;
@@ -88,6 +88,7 @@ enum Question {
         change: CampaignKind,
         reserves: bool,
     },
+    JobSize,
     Order {
         order: &'static str,
         job: JobId,
@@ -256,6 +257,9 @@ impl Talk {
                 .into_options()
                 .and_then(|options| shrink::request(options).map_err(|failure| told(&failure)))
                 .map(|request| resizing(request, CampaignKind::Shrink)),
+            Ask::Resize(which, resize) => {
+                self.find(&which).map(|job| (Request::ResizeJob(JobResize { job, ..resize }), Question::JobSize))
+            }
         };
         match question {
             Ok((request, question)) => self.ask(id, request, question, out),
@@ -663,6 +667,10 @@ impl Talk {
                     Err(failure) => out.error(id, failure.reason(), &told(&failure)),
                 }
             }
+            (Question::JobSize, Reply::JobResized(answer)) => match size::body(&answer) {
+                Ok(body) => out.answer("job_resized", id, body),
+                Err(failure) => out.error(id, failure.reason(), &told(&failure)),
+            },
             (Question::Order { order, job, signal }, Reply::Ordered) => {
                 let (job, signal) = (Some(job.0), signal.map(|signal| signal.0));
                 out.line("ordered", id, Ordered { order, job, signal, over: false, jobs: None });

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use ferrite_driver::{Interpreter, Said, Service};
 use ferrite_types::{JobId, JobState, Rank};
-use ferrite_wire::Stream;
 use ferrite_wire::control::{
     ClientMessage, Done, DvmMessage, Ending, Event, EventKind, JobDetail, JobStatus, Reply, Request, Submission,
 };
+use ferrite_wire::{JobResize, JobResizeOutcome, JobResized, SizeChange, Stream};
 use serde_json::{Value, json};
 
 use super::JsonService;
@@ -318,6 +318,8 @@ fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
         r#"{"schema":1,"kind":"grow","activate":["file=/x"]}"#,
         r#"{"schema":1,"kind":"shrink"}"#,
         r#"{"schema":1,"kind":"grow","nodes":0}"#,
+        r#"{"schema":1,"kind":"resize","job":1,"size":"2"}"#,
+        r#"{"schema":1,"kind":"resize","size":"+2"}"#,
         r#"{"schema":1,"kind":"status","id":[]}"#,
     ];
     for line in bad {
@@ -332,6 +334,28 @@ fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
     client.0.hear(b"x\n");
     assert!(client.0.next(NOW).is_none());
     assert!(matches!(client.say(&json!({"schema": 1, "kind": "nodes"})).requests()[..], [(_, Request::Nodes)]));
+}
+
+/// (spec E54, L90)
+#[test]
+fn a_client_asks_for_another_size_of_a_job() {
+    let mut client = Client::new();
+    let ask = json!({"schema": 1, "kind": "resize", "job": 3, "size": "+2", "grace": 9, "wait": true, "id": 5});
+    let asked = |client: &mut Client| client.say(&ask).requests().remove(0);
+    let resize = JobResize { job: JobId(3), size: SizeChange::More(2), time_s: Some(9), force: false, wait: true };
+    let (number, request) = asked(&mut client);
+    assert!(matches!(request, Request::ResizeJob(of) if of == resize));
+    let end = |outcome| Reply::JobResized(JobResized { job: JobId(3), size: 6, is_offer: true, procs: 2, outcome });
+    let heard = client.reply(number, end(JobResizeOutcome::Done));
+    let answer = heard.only_line();
+    assert_eq!(
+        (&answer["kind"], &answer["id"], &answer["outcome"]),
+        (&json!("job_resized"), &json!(5), &json!("done"))
+    );
+    assert_eq!((&answer["processes"], &answer["size"]), (&json!(2), &json!(6)));
+    let (number, _) = asked(&mut client);
+    let heard = client.reply(number, end(JobResizeOutcome::Failed("It refuses.".to_owned())));
+    assert_eq!(heard.only_line()["kind"], json!("error"));
 }
 
 /// Clients of the service (spec L92).
@@ -394,7 +418,7 @@ fn the_page_about_the_service_has_each_field_of_each_request_and_no_other() {
             .map(str::to_owned)
             .collect()
     };
-    for kind in ["submit", "follow", "wait", "cancel", "signal", "grow", "shrink"] {
+    for kind in ["submit", "follow", "wait", "cancel", "signal", "grow", "shrink", "resize"] {
         let fields = expected(&format!(r#"{{"schema":1,"kind":"{kind}","~":1}}"#));
         assert_eq!(rows(page, &format!("`{kind}`")), fields, "{kind}");
     }
