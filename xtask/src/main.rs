@@ -56,7 +56,7 @@ cargo xtask COMMAND
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
   bench       launch, dvm: times beside the peers; elastic: of changes of size; resize: of changes of an MPI
-              job's size; slurm: in jobs of it; map: of placement; repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
+              job's size; fill: of a stream of elastic jobs; slurm: in jobs of it; map: of placement; repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
               plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)
   pmix-programs  the programs of a source tree of libpmix or PRRTE as a referee (PATH [NAME...] --no-build; --write: into
               docs; --in SUITE: in a root of another Debian)

@@ -109,7 +109,7 @@ pub(crate) fn plain_program(name: &str) -> Result<PathBuf> {
 
 /// The executable of a program that speaks PMIx itself.
 pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
-    compile_with_pmix("pmix", name, &["-pthread"])
+    compile_with_pmix("pmix", name, &["-pthread", "-lm"])
 }
 
 /// A program over the library of `examples/elastic`, which is compiled as its header says.

@@ -15,7 +15,7 @@ use ferrite_types::pmix_status::{
     PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE,
 };
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::control::{Reply, Request, SizeStep, Submission};
 use ferrite_wire::{
     ControlOrder, EventInfo, GrowthOffer, JobResize, JobResizeOutcome, JobResized, SizeChange, WithdrawalAnswer,
 };
@@ -491,4 +491,23 @@ fn the_set_of_a_job_goes_on_without_its_first_world() {
     let child = spawn(&mut dvm, proc(0), world(1)).expect("there is room");
     dvm.exit_job(1);
     assert_eq!(sets_at(&dvm, 0), [set("job:1", &[(child.0, 0)])]);
+}
+
+/// A change that was made in part, one that was refused, and one that is under way (spec E61).
+#[test]
+fn the_record_of_a_job_has_its_changes() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 8, &["n0", "n1"]));
+    ask(&mut dvm, 2, resize(SizeChange::More(2)));
+    let child = spawn(&mut dvm, proc(0), world(1)).expect("there is room");
+    ask(&mut dvm, 3, resize(SizeChange::Fewer(1)));
+    assert_eq!(say(&mut dvm, proc(0), ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse)), Ok(()));
+    ask(&mut dvm, 4, resize(SizeChange::Fewer(1)));
+    dvm.ask(5, Request::Job(child));
+    let Reply::Job(detail) = dvm.reply(5) else { panic!("no job") };
+    let told = |step: &SizeStep| (step.is_offer, step.procs, step.done, step.size, step.ended_us.is_some());
+    let steps: Vec<_> = detail.record.changes.iter().map(told).collect();
+    assert_eq!(steps, [(true, 2, 1, 3, true), (false, 1, 0, 3, true), (false, 1, 0, 2, false)]);
+    let causes: Vec<bool> = detail.record.changes.iter().map(|step| step.cause.contains("Rank 0 of job 1")).collect();
+    assert_eq!(causes, [false, true, false]);
 }

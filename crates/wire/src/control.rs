@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::batch::{BatchCounts, BatchId, BatchOrder, BatchPiece, BatchStart, BatchStatus, MOST_OF_BATCH};
-pub use self::job::{AppRecord, Ending, JobDetail, JobRecord, JobStatus, PendingChange, ProcStatus, TreeSize};
+pub use self::job::{
+    AppRecord, Ending, JobDetail, JobRecord, JobStatus, PendingChange, ProcStatus, SizeStep, TreeSize,
+};
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{
     CodecError, FilePiece, GrowRequest, JobResize, JobResized, Resize, ResizeRequest, Stream, TimeWarning, ToolName,

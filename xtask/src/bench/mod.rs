@@ -7,6 +7,7 @@ mod campaign;
 pub(crate) mod counts;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
+mod fill;
 pub(crate) mod launch;
 mod machine;
 mod map;
@@ -32,6 +33,7 @@ cargo xtask bench counts [--write | --check] [--no-build]
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
+cargo xtask bench fill [--minutes N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench mpi4py [--mpi TEXT] [--ranks N,N...] [--write] [--no-build]
 cargo xtask bench plot [--check]
@@ -48,6 +50,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("launch") => launch::main(args),
         Some("dvm") => dvm::main(args),
         Some("elastic") => elastic::main(args),
+        Some("fill") => fill::main(args),
         Some("map") => map::main(args),
         Some("mpi4py") => mpi4py::main(args),
         Some("plot") => plot::main(args),

@@ -665,6 +665,19 @@ pub(crate) struct Trace {
     pub(crate) name: String,
     pub(crate) over: bool,
     pub(crate) spans: Vec<Span>,
+    pub(crate) changes: Vec<SizeSpan>,
+}
+
+/// A change of the size of an elastic job.
+#[derive(Serialize)]
+pub(crate) struct SizeSpan {
+    pub(crate) change: &'static str,
+    pub(crate) processes: u32,
+    pub(crate) at_s: f64,
+    pub(crate) duration_s: Option<f64>,
+    pub(crate) done: u32,
+    pub(crate) size: u32,
+    pub(crate) cause: Option<String>,
 }
 
 /// The time that a job was in a state.

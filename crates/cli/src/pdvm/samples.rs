@@ -8,7 +8,7 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{
     AppRecord, CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus,
-    Metrics, NodeStatus, ProcStatus, SessionStatus,
+    Metrics, NodeStatus, ProcStatus, SessionStatus, SizeStep,
 };
 use ferrite_wire::{Resize, ResizeOutcome};
 
@@ -183,6 +183,19 @@ fn solver() -> AppRecord {
     AppRecord { argv, left_out: 2, procs: 8, wdir: Some("/home/u/run".to_owned()) }
 }
 
+/// A change that was made, one that was refused, and one that is under way.
+fn changes() -> Vec<SizeStep> {
+    let step = |is_offer, procs, begun_us, ended_us, done, size, cause: &str| {
+        let cause = cause.to_owned();
+        SizeStep { is_offer, procs, begun_us, ended_us, done, size, cause }
+    };
+    vec![
+        step(true, 4, 121_000_000, Some(122_200_000), 2, 8, ""),
+        step(false, 2, 123_000_000, Some(123_004_000), 0, 8, "Rank 0 of job 41 refuses that 2 processes end."),
+        step(false, 1, 124_000_000, None, 0, 7, ""),
+    ]
+}
+
 fn record() -> JobRecord {
     JobRecord {
         session: SessionId(2),
@@ -195,6 +208,7 @@ fn record() -> JobRecord {
         sets: vec![("atmosphere".to_owned(), 8)],
         stdin: Some(StdinTarget::Rank(Rank(0))),
         elastic: Some((SizeRange { min: 4, max: 16 }, 8)),
+        changes: changes(),
         slots: 12,
         bookmark: "n1".to_owned(),
         daemons: 2,

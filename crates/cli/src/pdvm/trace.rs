@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ferrite_types::JobState;
-use ferrite_wire::control::JobDetail;
+use ferrite_wire::control::{JobDetail, SizeStep};
 use serde::Serialize;
 
 use super::dvm::Dvm;
@@ -71,7 +71,30 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
     let (rows, empty) = if spans.is_empty() { (String::new(), ": it has no states yet") } else { (table.render(), "") };
     let goes_on = if detail.status.ended_us.is_none() { ", and it goes on" } else { "" };
     let job = &detail.status;
-    format!("Job {} ({}): {}{goes_on}{empty}\n{rows}", job.job, plain(&job.name), duration(whole))
+    let changes = changes(detail, began);
+    format!("Job {} ({}): {}{goes_on}{empty}\n{rows}{changes}", job.job, plain(&job.name), duration(whole))
+}
+
+/// The changes of the size of an elastic job, as a table of its own.
+fn changes(detail: &JobDetail, began: u64) -> String {
+    let steps = &detail.record.changes;
+    if steps.is_empty() {
+        return String::new();
+    }
+    let columns = [("CHANGE", Side::Right), ("AFTER", Side::Right), ("FOR", Side::Right), ("END", Side::Left)];
+    let mut table = Table::new(&columns);
+    for step in steps {
+        let length = step.ended_us.map(|end| duration(end.saturating_sub(step.begun_us)));
+        let end = match (step.ended_us, step.cause.as_str()) {
+            (None, _) => "under way".to_owned(),
+            (Some(_), "") => format!("{} of {}, now {}", step.done, step.procs, step.size),
+            (Some(_), cause) => plain(cause),
+        };
+        let sign = if step.is_offer { '+' } else { '-' };
+        let after = duration(step.begun_us.saturating_sub(began));
+        table.row(vec![format!("{sign}{}", step.procs), after, length.unwrap_or_else(|| NONE.to_owned()), end]);
+    }
+    format!("\n{}", table.render())
 }
 
 fn to_json(detail: &JobDetail, moment: &Moment) -> String {
@@ -85,8 +108,21 @@ fn to_json(detail: &JobDetail, moment: &Moment) -> String {
         name: detail.status.name.clone(),
         over: detail.status.ended_us.is_some(),
         spans: spans(detail, moment).into_iter().map(span).collect(),
+        changes: detail.record.changes.iter().map(size_span).collect(),
     };
     json::document("trace", moment, body)
+}
+
+fn size_span(step: &SizeStep) -> json::SizeSpan {
+    json::SizeSpan {
+        change: if step.is_offer { "more" } else { "fewer" },
+        processes: step.procs,
+        at_s: json::seconds(step.begun_us),
+        duration_s: step.ended_us.map(|end| json::seconds(end.saturating_sub(step.begun_us))),
+        done: step.done,
+        size: step.size,
+        cause: Some(step.cause.clone()).filter(|cause| !cause.is_empty()),
+    }
 }
 
 /// The trace event format: the DVM is the process, the job its thread.
@@ -130,7 +166,18 @@ fn chrome(detail: &JobDetail, moment: &Moment) -> String {
         Some(length) => ChromeEvent { ts: Some(span.at_us), dur: Some(length), ..event(span.state.name(), "X") },
         None => ChromeEvent { ts: Some(span.at_us), s: Some("t"), ..event(span.state.name(), "i") },
     };
-    let trace_events = names.into_iter().chain(spans(detail, moment).into_iter().map(step)).collect();
+    // The changes of its size are shown as a second process, because they may last longer than the job's first world.
+    let change = |step: &SizeStep| {
+        let name = if step.is_offer { "more processes" } else { "fewer processes" };
+        let end = step.ended_us.unwrap_or(moment.dvm_us);
+        let (ts, dur) = (Some(step.begun_us), Some(end.saturating_sub(step.begun_us)));
+        ChromeEvent { ts, dur, pid: 2, ..event(name, "X") }
+    };
+    let states = spans(detail, moment).into_iter().map(step);
+    let changes = detail.record.changes.iter().map(change);
+    let title = Some(ChromeName { name: "changes of size" }).filter(|_| !detail.record.changes.is_empty());
+    let title = title.map(|name| ChromeEvent { args: Some(name), pid: 2, ..event("process_name", "M") });
+    let trace_events = names.into_iter().chain(states).chain(title).chain(changes).collect();
     json::foreign(&Chrome { display_time_unit: "ms", trace_events })
 }
 
@@ -156,6 +203,6 @@ mod tests {
     #[test]
     fn a_job_without_states_has_an_empty_trace() {
         let detail = JobDetail { states: Vec::new(), ..samples::failed() };
-        assert!(render(&detail, &samples::moment()).ends_with("it has no states yet\n"));
+        assert!(render(&detail, &samples::moment()).contains("it has no states yet\n"));
     }
 }

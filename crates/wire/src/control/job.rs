@@ -146,6 +146,8 @@ pub struct JobRecord {
     pub stdin: Option<StdinTarget>,
     /// The sizes that it may have, with the processes that live in its spawn tree; `None` = it is not elastic.
     pub elastic: Option<(SizeRange, u32)>,
+    /// The latest changes of the size of its spawn tree, in the order of their beginnings.
+    pub changes: Vec<SizeStep>,
     /// Slots of the nodes that it may use.
     pub slots: u32,
     /// The last node to which it was mapped, by name; empty before it is mapped.
@@ -170,6 +172,26 @@ pub struct JobRecord {
     pub traces: u32,
     /// The number of times that failed processes were started again.
     pub restarts: u32,
+}
+
+/// A change of the size of an elastic job (docs/spec/elastic.md, changes of size of jobs). Times are microseconds since
+/// the DVM began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeStep {
+    /// True for more processes, false for fewer.
+    pub is_offer: bool,
+    /// Their number as it was offered, or told.
+    pub procs: u32,
+    /// The time of the offer, or of the order.
+    pub begun_us: u64,
+    /// The end of the change; `None` = it is under way.
+    pub ended_us: Option<u64>,
+    /// Processes that have come, or have ended.
+    pub done: u32,
+    /// Processes of the job after that.
+    pub size: u32,
+    /// Who has refused, or why there was no change; empty when it was made.
+    pub cause: String,
 }
 
 /// The record of one program of a job.

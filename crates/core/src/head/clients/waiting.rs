@@ -94,7 +94,13 @@ impl Head {
     /// Passes on what the history's files have.
     pub(in crate::head) fn on_recalled(&mut self, request: RequestId, found: Recalled, cx: &mut Cx) {
         let reply = match found {
-            Recalled::Job(_, Some(job)) => Reply::Job(job),
+            Recalled::Job(id, Some(mut job)) => {
+                // Other worlds of an elastic job may go on.
+                if self.jobs.has_tree(id) {
+                    job.record.changes = self.size_steps(id);
+                }
+                Reply::Job(job)
+            }
             Recalled::Job(job, None) => self.no_such_job(job),
             Recalled::Page(page) => Reply::Ended(page),
         };

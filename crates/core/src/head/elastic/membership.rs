@@ -66,6 +66,9 @@ impl Head {
         let name = format!("job:{root}");
         if members.is_empty() || self.dvm.is_ending() {
             self.delete_set(&name, cx);
+            if !self.jobs.has_tree(root) {
+                self.forget_size_steps(root);
+            }
             return self.delete_set(&known.delta(root), cx);
         }
         let leaves = |(proc, node): &&(ProcId, NodeId)| self.elastic.retires(*proc) || self.elastic.is_to_leave(*node);

@@ -50,7 +50,7 @@ impl Head {
         let id = self.elastic.campaigns.number();
         let slots = reserved.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();
         let offer = Offer { procs: count, reserved, session, taker: None };
-        self.open_size_change(root, ask, seconds, id, What::Offer(offer));
+        self.open_size_change(root, ask, (seconds, id), What::Offer(offer), cx);
         let until = cx.now + Duration::from_secs(seconds.into());
         if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
             pending.until = Some(until);

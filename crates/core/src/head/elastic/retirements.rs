@@ -60,7 +60,7 @@ impl Head {
         let hosts = self.pool.reachable(&retirement.untold);
         cx.multicast(Dest::Many(hosts), DaemonMessage::Retiring { change: id, procs });
         cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(TELL_MS));
-        self.open_size_change(root, ask, seconds, id, What::Retirement(retirement));
+        self.open_size_change(root, ask, (seconds, id), What::Retirement(retirement), cx);
     }
 
     /// Chooses processes to end: whole worlds where that fits, otherwise the latest worlds and their highest ranks. The

@@ -1,10 +1,10 @@
 //! Changes of the size of an elastic job (`pdvm resize`): one at a time for each spawn tree. `offers.rs` has those for
 //! more processes, `retirements.rs` those for fewer (docs/spec/elastic.md, changes of size of jobs).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use ferrite_types::{AllocId, AllocReqId, CampaignId, JobId, NodeId, ProcId, SessionId, SizeRange, Timestamp};
-use ferrite_wire::control::{PendingChange, Reply, TreeSize};
+use ferrite_wire::control::{PendingChange, Reply, SizeStep, TreeSize};
 use ferrite_wire::{JobResize, JobResizeOutcome, JobResized, SizeChange};
 
 use super::Elastic;
@@ -14,10 +14,15 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::{HeadTimer, RequestId};
 
+/// The changes of a tree that are remembered.
+const MOST_PAST: usize = 64;
+
 /// The changes that are under way, by the root of the spawn tree.
 #[derive(Debug, Default)]
 pub(super) struct SizeChanges {
     pub(super) open: BTreeMap<JobId, Pending>,
+    /// The latest ones that are over, of trees that are not.
+    past: BTreeMap<JobId, VecDeque<SizeStep>>,
 }
 
 /// A change that is under way.
@@ -27,6 +32,8 @@ pub(super) struct Pending {
     pub(super) id: CampaignId,
     /// The job that the requester has named.
     pub(super) job: JobId,
+    /// The time of the request.
+    begun: Timestamp,
     /// The client that waits for the end.
     pub(super) requester: Option<RequestId>,
     /// The time that the job has (seconds).
@@ -53,6 +60,13 @@ enum Plan {
 }
 
 impl Pending {
+    /// The change as far as it is known at its beginning.
+    fn step(&self) -> SizeStep {
+        let is_offer = matches!(self.what, What::Offer(_));
+        let (procs, begun_us) = (self.procs(), self.begun.0);
+        SizeStep { is_offer, procs, begun_us, ended_us: None, done: 0, size: 0, cause: String::new() }
+    }
+
     /// The number of its processes.
     fn procs(&self) -> u32 {
         match &self.what {
@@ -175,8 +189,16 @@ impl Head {
     }
 
     /// Adds a change.
-    pub(super) fn open_size_change(&mut self, root: JobId, ask: &JobResize, seconds: u32, id: CampaignId, what: What) {
-        let pending = Pending { id, job: ask.job, requester: None, seconds, until: None, refused: None, what };
+    pub(super) fn open_size_change(
+        &mut self,
+        root: JobId,
+        ask: &JobResize,
+        (seconds, id): (u32, CampaignId),
+        what: What,
+        cx: &Cx,
+    ) {
+        let (job, begun) = (ask.job, cx.now);
+        let pending = Pending { id, job, begun, requester: None, seconds, until: None, refused: None, what };
         self.elastic.sizes.open.insert(root, pending);
     }
 
@@ -222,6 +244,17 @@ impl Head {
         self.jobs.worlds_of(root).into_iter().for_each(|world| self.membership_changes(world));
         let is_offer = matches!(pending.what, What::Offer(_));
         self.pause_policy(root, is_offer, &outcome, cx);
+        let cause = match &outcome {
+            JobResizeOutcome::Failed(cause) | JobResizeOutcome::Refused(cause) => cause.clone(),
+            JobResizeOutcome::Unchanged | JobResizeOutcome::Begun(_) | JobResizeOutcome::Done => String::new(),
+        };
+        let size = self.staying_of_tree(root);
+        let step = SizeStep { ended_us: Some(cx.now.0), done: procs, size, cause, ..pending.step() };
+        let past = self.elastic.sizes.past.entry(root).or_default();
+        past.push_back(step);
+        if past.len() > MOST_PAST {
+            past.pop_front();
+        }
         if let Some(request) = pending.requester {
             let resized = self.job_resized(pending.job, is_offer, procs, outcome);
             cx.reply(request, Reply::JobResized(resized));
@@ -235,6 +268,18 @@ impl Head {
             self.give_offered_back(root);
             self.close_size_change(root, 0, JobResizeOutcome::Failed("The DVM is ending.".to_owned()), cx);
         }
+    }
+
+    /// The latest changes of a tree, and the one that is under way (spec E61).
+    pub(in crate::head) fn size_steps(&self, root: JobId) -> Vec<SizeStep> {
+        let sizes = &self.elastic.sizes;
+        let open = sizes.open.get(&root).map(|pending| SizeStep { size: self.staying_of_tree(root), ..pending.step() });
+        sizes.past.get(&root).into_iter().flatten().cloned().chain(open).collect()
+    }
+
+    /// Forgets the changes of a tree that is over.
+    pub(super) fn forget_size_steps(&mut self, root: JobId) {
+        self.elastic.sizes.past.remove(&root);
     }
 
     fn job_resized(&self, job: JobId, is_offer: bool, procs: u32, outcome: JobResizeOutcome) -> JobResized {

@@ -30,6 +30,7 @@ impl Head {
             sets: self.sets_of(job.id),
             stdin: job.spec.stdin,
             elastic: job.spec.options.elastic.map(|range| (range, self.jobs.places_of_tree(job.root).len() as u32)),
+            changes: job.spec.options.elastic.map(|_| self.size_steps(job.root)).unwrap_or_default(),
             slots: self.slots_for(job),
             bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),
             daemons,

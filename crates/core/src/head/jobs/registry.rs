@@ -211,7 +211,7 @@ impl Jobs {
     }
 
     /// True while a job of this spawn tree is not over.
-    pub(super) fn has_tree(&self, root: JobId) -> bool {
+    pub(in crate::head) fn has_tree(&self, root: JobId) -> bool {
         self.trees_of.contains_key(&root)
     }
 
