@@ -7,15 +7,17 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 
 use super::context::{Context, Expect, finish};
+use super::elastic::lines_of;
 use super::slurm::{GONE_LIMIT, NODES, names, prun, released_after, salloc, slurm, start_dvm};
-use super::{Scenario, scenarios};
-use crate::programs::pmix_program;
+use super::{Scenario, Skipped, scenarios};
+use crate::programs::{Mpi, pmix_program, python, source};
 use crate::testbed::{LOGIN, SIDE_PARTITION};
+use crate::workspace::root;
 
 const SOON: Duration = Duration::from_secs(15);
 
 pub(super) fn all() -> Vec<Scenario> {
-    let all = scenarios![
+    let mut all = scenarios![
         slurm_more_nodes_come_and_go_again_and_again,
         slurm_a_request_for_nodes_waits_holds_no_job_and_goes_with_its_client,
         slurm_the_end_of_the_dvm_gives_back_what_it_has_and_what_it_waits_for,
@@ -24,6 +26,10 @@ pub(super) fn all() -> Vec<Scenario> {
         slurm_nodes_come_from_the_partition_that_a_request_names,
         slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives,
     ];
+    for mpi in [Mpi::OpenMpi5, Mpi::Mpich5] {
+        let name = format!("slurm an elastic job of mpi4py over {} goes on with the nodes that it has", mpi.name());
+        all.push(Scenario::new(name, move |c| elastic_job(c, mpi)));
+    }
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
 }
 
@@ -182,6 +188,33 @@ fn slurm_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_other
     unknown.complains_about(&["job 4711"])?;
     pdvm(c, "shrink --host n5,n6 --wait")?;
     ensure!(jobs(c, "RUNNING")?.len() == 1, "{:?}", jobs(c, "RUNNING")?);
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    Ok(())
+}
+
+/// Nodes that Slurm has granted come and leave under a job that changes its size with its data (spec E43, E45, E57).
+fn elastic_job(c: &Context, mpi: Mpi) -> Result<()> {
+    let python = python(mpi).ok_or_else(|| Skipped("mpi4py is not installed".into()))?;
+    let running = start_dvm(c, "")?;
+    let up = c.file("up", "")?;
+    let stop = up.with_file_name("stop");
+    let path = format!("PYTHONPATH={}", root().join("python").display());
+    let line = format!("--elastic 2:8 --grace 60 -x {path} -n 3 --map-by node");
+    let job = c.tool_on(LOGIN, "prun", &line)?.words([&python, &source("malleable.py"), &up, &stop])?.start()?;
+    lines_of(c, &up, 1)?;
+    // The node of its first process goes back to Slurm.
+    pdvm(c, "shrink --host n1 --wait")?;
+    ensure!(slurm(c, "squeue", "-h -o %N")? == "n[2-4]\n");
+    pdvm(c, "grow --nodes 2 --wait")?;
+    pdvm(c, "resize 2 =4 --wait")?;
+    pdvm(c, "shrink --host n2,n3 --wait")?;
+    pdvm(c, "resize 2 =4 --wait")?;
+    pdvm(c, "resize 2 =2 --wait")?;
+    std::fs::write(&stop, "")?;
+    let end = finish(job)?.code(0)?;
+    std::fs::remove_file(&stop)?;
+    ensure!(end.stdout.trim_end() == "right", "{}", end.stdout);
     c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
     finish(running)?.code(0)?;
     Ok(())
