@@ -135,11 +135,11 @@ impl Head {
             return Err(format!("Job {id} is not elastic: it keeps its size. Start jobs with --elastic MIN:MAX."));
         };
         if let Some(pending) = self.elastic.sizes.open.get(&root) {
+            let (count, verb) = (processes(pending.procs()), if pending.procs() == 1 { "is" } else { "are" });
             let what = match &pending.what {
-                What::Offer(_) => "are offered to it",
-                What::Retirement(_) => "of it are to end",
+                What::Offer(_) => format!("{verb} offered to it"),
+                What::Retirement(_) => format!("of it {verb} to end"),
             };
-            let count = processes(pending.procs());
             return Err(format!("{count} {what} already. Try again when that is over (`pdvm jobs --tree`)."));
         }
         let (size, all) = (self.staying_of_tree(root), self.size_of_tree(root));
