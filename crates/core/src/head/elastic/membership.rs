@@ -12,13 +12,13 @@ use crate::head::Head;
 /// The sets of elastic spawn trees.
 #[derive(Debug, Default)]
 pub(super) struct Memberships {
-    /// What is defined, by the root of the tree.
+    /// The sets that are defined, by the root of the tree.
     known: BTreeMap<JobId, Membership>,
     /// Trees whose processes may have changed since.
     changed: BTreeSet<JobId>,
 }
 
-/// What is defined of a tree.
+/// The sets of a tree as they are defined.
 #[derive(Debug, Default)]
 struct Membership {
     members: BTreeSet<ProcId>,

@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The most times that the pause of a job doubles.
 const MOST_DOUBLINGS: u32 = 7;
 
-/// What the policy knows beside the jobs.
+/// The policy's memory; it asks the jobs for everything else.
 #[derive(Debug, Default)]
 pub(super) struct Policy {
     is_looking: bool,

@@ -175,8 +175,8 @@ impl Head {
         }
     }
 
-    /// What the first jobs of the queue lack. Those whose session is paused, and those that wait for jobs of other
-    /// sessions, need nothing now (spec E63).
+    /// The slots that the first jobs of the queue lack (spec E63). A job of a paused session, or one that waits for
+    /// jobs of other sessions, needs nothing now.
     pub(in crate::head) fn needs(&self) -> Vec<Need> {
         let firsts =
             self.jobs.queue.sessions().filter_map(|session| Some((session, self.jobs.queue.first(session)?.1)));
