@@ -18,7 +18,9 @@ A process of a DVM that has no PMIx library gets an OSError.
 
 import atexit
 import os
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections import deque
@@ -72,6 +74,12 @@ class Job:
             if "PMIX_NAMESPACE" in os.environ:
                 raise
             # No DVM: the size stays what it is.
+        # Slurm sends SIGTERM to all processes of a job that it preempts. Here they hear of it as of other changes, and
+        # the DVM ends those that stay for too long.
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and "SLURM_JOB_ID" in os.environ and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            # Not SIG_IGN, which the programs that this one starts would have as well.
+            signal.signal(signal.SIGTERM, lambda *_: None)
         atexit.register(self._at_exit)
         parent = MPI.Comm.Get_parent()
         if parent != MPI.COMM_NULL:

@@ -306,6 +306,11 @@ pub enum Effect {
         /// The number or job of nodes to ask for.
         ask: Box<NodeAsk>,
     },
+    /// Asks the resource manager when a job of it ends. `JobEndTold` answers.
+    AskForEnd {
+        /// The manager's job.
+        job: String,
+    },
     /// Withdraws a request for nodes. Nothing follows, except `NodesGranted` when the grant was quicker.
     WithdrawRequest {
         /// The number of the request.

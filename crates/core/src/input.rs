@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use ferrite_rm::JobEnd;
 use ferrite_types::{
     CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, PmixStatus, ProcId, Rank, Signal,
 };
@@ -48,6 +49,11 @@ pub enum Input {
     Terminate {
         /// The cause, in words.
         cause: String,
+    },
+    /// A signal of the resource manager in whose job this process runs.
+    ManagerSignal {
+        /// True for SIGTERM, which may mean the end; other signals announce it (spec E66, E67).
+        is_order: bool,
     },
     /// An event on the connection of a relayed client: at its daemon, or at the head.
     Relay(RelayInput),
@@ -143,6 +149,13 @@ pub enum HeadInput {
         extension: ExtensionId,
         /// The cause, in the manager's words if it gave any.
         cause: String,
+    },
+    /// The answer to [`crate::Effect::AskForEnd`].
+    JobEndTold {
+        /// The manager's job.
+        job: String,
+        /// What the manager says, or why it could not be asked.
+        told: Result<JobEnd, String>,
     },
     /// The resource manager has not decided yet.
     NodesAwaited {

@@ -119,6 +119,10 @@ impl Node {
                 (_, Some(head), mut cx) => head.on_relay(input, &mut cx),
                 (daemon, None, mut cx) => daemon.on_relay(input, &mut cx),
             },
+            Input::ManagerSignal { is_order } => match self.parts(now, fx) {
+                (_, Some(head), mut cx) => head.on_manager_signal(is_order, &mut cx),
+                (daemon, None, mut cx) => daemon.on_manager_signal(is_order, &mut cx),
+            },
             Input::Terminate { cause } => match self.parts(now, fx) {
                 (_, Some(head), mut cx) => head.terminate(&cause, &mut cx),
                 (daemon, None, mut cx) => daemon.on_terminate(&cause, &mut cx),

@@ -56,6 +56,8 @@ pub enum HeadTimer {
     Deaths,
     /// The next look of the policy at the elastic jobs.
     Policy,
+    /// The next question about the ends of the manager's jobs, or such an end.
+    Deadlines,
 }
 
 /// Timers of a daemon.
@@ -73,6 +75,8 @@ pub enum DaemonTimer {
     CallLimit(PmixToken),
     /// The deadline for the answer of a log, by the number of the question.
     Log(u64),
+    /// The deadline of the head's word whether a SIGTERM of the manager means the end.
+    Word,
     /// The next step of a job's kill sequence.
     KillStep(JobId),
     /// The next step against processes of a job that were ordered to end while others go on.

@@ -509,6 +509,7 @@ impl Engine {
                 release::offer(self.release_command.as_deref(), offer, &self.session_dir, &self.releases, &self.inbox);
             }
             Effect::RequestNodes { extension, ask } => self.extensions.request(extension, *ask),
+            Effect::AskForEnd { job } => self.extensions.ask_for_end(job),
             Effect::WithdrawRequest { extension } => self.extensions.withdraw(extension),
             Effect::EndAllocation { job } => self.extensions.end(job),
             Effect::Resized { request, resize } => {

@@ -11,14 +11,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ferrite_core::{HeadInput, Input};
+use ferrite_rm::managers::slurm::end::{self as ends, Ends};
 use ferrite_rm::managers::slurm::extend::{self, Salloc};
 use ferrite_rm::managers::slurm::job::{SlurmJob, question};
 use ferrite_rm::managers::slurm::release::{end, end_all};
 use ferrite_rm::managers::slurm::words::{Line, complaint};
-use ferrite_rm::{NodeAsk, Wish};
+use ferrite_rm::{JobEnd, NodeAsk, Wish};
 use ferrite_types::{ExtensionId, HostEntry};
 use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -99,6 +100,18 @@ impl Extensions {
         }
     }
 
+    /// Asks when a job ends; `JobEndTold` follows.
+    pub(crate) fn ask_for_end(&self, job: String) {
+        self.shared.spawn(async move |shared: &Shared| {
+            let told = match shared.session_dir.dir() {
+                Ok(dir) => end_of(&job, dir).await,
+                Err(error) => Err(error.to_string()),
+            };
+            tracing::info!(job, ?told, "the resource manager says when a job of it ends");
+            shared.send(Input::Head(HeadInput::JobEndTold { job, told }));
+        });
+    }
+
     /// Gives a job back; `AllocationEnded` follows.
     pub(crate) fn end(&self, job: String) {
         self.shared.spawn(async move |shared: &Shared| {
@@ -164,6 +177,18 @@ impl Shared {
         }
         Ok(dir.to_owned())
     }
+}
+
+/// Asks Slurm when a job ends.
+async fn end_of(job: &str, dir: &Path) -> Result<JobEnd, String> {
+    let unclear = |flaw| format!("what scontrol says of job {job} is not understood: {flaw}");
+    let ends = Ends::parse(&command::run(&ends::question(job), dir).await?).map_err(unclear)?;
+    let grace = match ends.question_of_grace() {
+        Some(question) => ends::grace_of_partition(&command::run(&question, dir).await?).map_err(unclear)?,
+        None => 0,
+    };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Ok(ends.at(now, grace))
 }
 
 /// Returns, for the guard, the command that ends all jobs that a dead head has asked for, if there are any.

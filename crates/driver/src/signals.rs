@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use ferrite_core::{HeadInput, Input};
+use ferrite_rm::launcher::srun;
 use ferrite_types::Signal;
 use thiserror::Error;
 use tokio::io::Interest;
@@ -95,16 +96,33 @@ pub(crate) fn watch_head(inbox: &Inbox, forward: &[Signal]) -> io::Result<()> {
     Ok(())
 }
 
-/// Watches a daemon's signals; a daemon forwards none.
+/// Watches a daemon's signals; a daemon forwards none. In a step of Slurm some announce the end of its job (spec E66).
 pub(crate) fn watch_daemon(inbox: &Inbox) -> io::Result<()> {
     guard::ignore(Signal(libc::SIGTTOU));
     guard::ignore(Signal::HUP);
+    if is_in_step() {
+        for signal in [libc::SIGUSR1, libc::SIGUSR2, libc::SIGURG] {
+            watch(Signal(signal), inbox, |_| Input::ManagerSignal { is_order: false })?;
+        }
+    }
     watch_end(inbox)
 }
 
+/// True for a process that runs in a step of a job of Slurm, which sends its signals to all processes there.
+fn is_in_step() -> bool {
+    std::env::var_os(srun::NODE_NAME).is_some()
+}
+
 fn watch_end(inbox: &Inbox) -> io::Result<()> {
+    let (is_in_step, parent) = (is_in_step(), rustix::process::getppid());
     for (signal, name) in [(Signal::TERM, "SIGTERM"), (Signal::HUP, "SIGHUP")] {
-        watch(signal, inbox, move |_| Input::Terminate { cause: format!("{name} was received") })?;
+        watch(signal, inbox, move |signal| match signal {
+            // The kernel sends it as well, when the guard has died.
+            Signal::TERM if is_in_step && rustix::process::getppid() == parent => {
+                Input::ManagerSignal { is_order: true }
+            }
+            _ => Input::Terminate { cause: format!("{name} was received") },
+        })?;
     }
     Ok(())
 }

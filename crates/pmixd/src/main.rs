@@ -48,10 +48,19 @@ fn tell_library() -> i32 {
     }
 }
 
+/// Leaves the signals that Slurm sends to all processes of a job to the daemon; this process ends with it (spec E66).
+fn ignore_signals() {
+    for signal in [libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2] {
+        // SAFETY: `SIG_IGN` installs no handler that could run our code.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 fn start() -> i32 {
     // From now on no debugger of the same user can take descriptors from this process.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     raise_descriptor_limit();
+    ignore_signals();
     match sockets() {
         Ok((daemon, connections)) => {
             entrance::open(connections);

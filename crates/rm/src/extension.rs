@@ -44,6 +44,17 @@ impl std::fmt::Display for Wish {
     }
 }
 
+/// What the manager says of the end of a job of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobEnd {
+    /// The time until then (seconds); `None` = there is no limit.
+    pub left_s: Option<u64>,
+    /// True for a job that ends for another one.
+    pub is_preempted: bool,
+    /// True for a job that is over or ends now.
+    pub is_over: bool,
+}
+
 /// Nodes of one of the manager's jobs that are given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiveBack {

@@ -19,7 +19,7 @@ pub mod simulated;
 
 pub use added::{Activated, Added, AddedError};
 pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, allocate};
-pub use extension::{GiveBack, NodeAsk, Share, Wish};
+pub use extension::{GiveBack, JobEnd, NodeAsk, Share, Wish};
 pub use hostfile::{Hostfile, HostfileError};
 pub use hostlist::{HostList, HostListError};
 pub use launcher::{DaemonCommand, LaunchCommand, LaunchError, Launcher, Manners, SshOptions};

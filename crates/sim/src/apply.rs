@@ -117,6 +117,7 @@ impl World {
                 self.in_turn(rank, Input::Head(HeadInput::Recalled { request, found }));
             }
             Effect::OfferRelease { campaign, back, .. } => self.offer_release(rank, campaign, &back),
+            Effect::AskForEnd { job } => self.ask_for_end(job),
             Effect::RequestNodes { extension, ask } => self.request_nodes(extension, *ask),
             Effect::WithdrawRequest { extension } => self.manager.withdraw(extension),
             Effect::EndAllocation { job } => self.end_allocation(rank, job),

@@ -53,6 +53,8 @@ pub(crate) enum Event {
     ManagerDecides(ExtensionId),
     /// The resource manager ends a job that it has granted.
     ManagerEnds(String),
+    /// The resource manager announces the end of a job that it has granted.
+    ManagerAnnounces(String),
 }
 
 impl Event {
@@ -79,7 +81,8 @@ impl Event {
             | Event::Finish
             | Event::ClientLeaves(_)
             | Event::ManagerDecides(_)
-            | Event::ManagerEnds(_) => None,
+            | Event::ManagerEnds(_)
+            | Event::ManagerAnnounces(_) => None,
         }
     }
 
@@ -102,7 +105,8 @@ impl Event {
             | Event::Resume(_)
             | Event::Heal(_)
             | Event::ManagerDecides(_)
-            | Event::ManagerEnds(_) => None,
+            | Event::ManagerEnds(_)
+            | Event::ManagerAnnounces(_) => None,
         }
     }
 }

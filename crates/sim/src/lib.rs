@@ -16,6 +16,7 @@ mod apply;
 mod calls;
 mod children;
 mod count;
+mod deadlines;
 mod describe;
 mod draw;
 mod elastic;

@@ -9,6 +9,7 @@ use ferrite_types::{DaemonRank, ExtensionId, HostEntry, SlotCount};
 use ferrite_wire::{GrowRequest, ResizeRequest, ShrinkRequest};
 use serde::{Deserialize, Serialize};
 
+use crate::deadlines::End;
 use crate::elastic::{Asker, ResizePlan};
 use crate::event::Event;
 use crate::fault::Fault;
@@ -36,6 +37,9 @@ pub struct ManagerPlan {
     pub keeps: u64,
     /// Granted jobs that the manager ends soon, per mille.
     pub ends: u64,
+    /// Granted jobs with an end that the manager tells before, per mille.
+    #[serde(default)]
+    pub announces: u64,
 }
 
 impl ManagerPlan {
@@ -51,7 +55,9 @@ const ENDS_WITHIN: Time = 3_000_000;
 /// The state of the manager.
 pub(crate) struct Manager {
     plan: Option<ManagerPlan>,
-    rng: Rng,
+    pub(crate) rng: Rng,
+    /// Ends of granted jobs that the manager knows.
+    pub(crate) ends: BTreeMap<String, End>,
     free: BTreeSet<String>,
     waiting: BTreeMap<ExtensionId, (NodeAsk, u32)>,
     jobs: BTreeMap<String, BTreeSet<String>>,
@@ -68,6 +74,7 @@ impl Manager {
         let first = (0..scenario.daemons).map(|i| format!("n{i}")).collect();
         Manager {
             rng: Rng::new(seed),
+            ends: BTreeMap::new(),
             free: (0..spare).map(|i| format!("k{i}")).collect(),
             waiting: BTreeMap::new(),
             jobs: [(FIRST_JOB.to_owned(), first)].into(),
@@ -81,6 +88,13 @@ impl Manager {
         if self.plan.is_some() {
             self.daemons.insert(rank, node.to_owned());
         }
+    }
+
+    /// The daemons that were started on the nodes of a job.
+    pub(crate) fn daemons_of(&self, job: &str) -> impl Iterator<Item = DaemonRank> {
+        let nodes = self.jobs.get(job);
+        let is_there = move |node: &String| nodes.is_some_and(|nodes| nodes.contains(node));
+        self.daemons.iter().filter(move |(_, node)| is_there(node)).map(|(rank, _)| *rank)
     }
 
     /// Withdraws a request; a decision that was made before is still delivered.
@@ -148,10 +162,12 @@ impl World {
             let soon = rng.between(1, ENDS_WITHIN);
             self.queue.after(soon, Event::ManagerEnds(job.clone()));
         }
-        self.tell_head(Input::Head(HeadInput::NodesGranted { extension, job, nodes }));
+        let announces = plan.announces;
+        self.tell_head(Input::Head(HeadInput::NodesGranted { extension, job: job.clone(), nodes }));
+        self.draw_end(&job, announces);
     }
 
-    fn tell_head(&mut self, input: Input) {
+    pub(crate) fn tell_head(&mut self, input: Input) {
         // The delay is long enough for a withdrawal to cross the decision now and then.
         let delay = self.manager.rng.between(1, 100_000);
         self.queue.after(delay, Event::Input(DaemonRank::HEAD, input));
@@ -195,6 +211,7 @@ impl Scenario {
             refuses: *rng.pick(&[0, 0, 100, 500]),
             keeps: *rng.pick(&[0, 300, 1_000]),
             ends: *rng.pick(&[0, 0, 200]),
+            announces: 0,
         });
         // The head refuses nodes by name that the manager has not granted; one such request in five is enough.
         s.elastic.resizes.retain(|plan| !names_hosts(&plan.request) || rng.permille(200));

@@ -300,6 +300,10 @@ pub enum Mutation {
     UnheardRefusal,
     /// Nobody is told that nodes stay.
     NoStay,
+    /// The head does not hear that a daemon got a signal of the manager.
+    UnheardSignal,
+    /// A daemon leaves at once although its preempted job has time left.
+    NoWord,
     /// No process hears of an offer.
     UnheardOffer,
     /// A job is told of more slots than are kept for it.
@@ -478,6 +482,9 @@ impl Mutation {
         Mutation::NoStay,
     ];
 
+    /// Faults about ends of the manager's jobs (`resizes`).
+    pub const DEADLINES: [Mutation; 2] = [Mutation::UnheardSignal, Mutation::NoWord];
+
     /// Faults about the size of elastic jobs (`resizes`).
     pub const SIZES: [Mutation; 7] = [
         Mutation::UnheardOffer,
@@ -611,7 +618,7 @@ impl Mutation {
             }
             // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::SIZES, &Mutation::FILLS, &Mutation::QUEUES, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::DEADLINES, &Mutation::SIZES, &Mutation::FILLS, &Mutation::QUEUES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

@@ -307,6 +307,7 @@ impl World {
             Event::Heal(rank) => self.heal(rank),
             Event::ClientLeaves(id) => self.client_leaves(id),
             Event::ManagerDecides(extension) => self.manager_decides(extension),
+            Event::ManagerAnnounces(job) => self.manager_announces(&job),
             Event::ManagerEnds(job) => self.manager_ends(&job),
             Event::Finish => self.deliver(DaemonRank::HEAD, Input::Terminate { cause: "told to end".to_owned() }),
         }

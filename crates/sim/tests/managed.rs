@@ -23,7 +23,8 @@ fn dvm(daemons: u32, spare: u32) -> Scenario {
     let mut scenario = Scenario { persistent: true, ..Scenario::calm(5, daemons, 2) };
     scenario.elastic.mode = true;
     scenario.elastic.launch_timeout_s = 5;
-    scenario.elastic.manager = Some(ManagerPlan { seed: 3, spare, slowest: SECOND, refuses: 0, keeps: 0, ends: 0 });
+    let plan = ManagerPlan { seed: 3, spare, slowest: SECOND, refuses: 0, keeps: 0, ends: 0, announces: 0 };
+    scenario.elastic.manager = Some(plan);
     scenario
 }
 

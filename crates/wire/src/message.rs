@@ -53,6 +53,11 @@ pub enum HeadMessage {
     },
     /// From a daemon of a node that is to leave: its processes have been told (spec E44).
     WithdrawalTold(CampaignId),
+    /// From a daemon in a job of the resource manager: it got a signal of the manager (spec E66, E67).
+    SignalOfManager {
+        /// True for SIGTERM, which may mean the end. [`DaemonMessage::ManagerSays`] answers.
+        is_order: bool,
+    },
     /// From a daemon: a process or tool gives an order for sessions.
     SessionRequest {
         /// The number of the order, unique at the sender; the reply repeats it.
@@ -302,6 +307,11 @@ pub enum DaemonMessage {
     },
     /// Head to the daemons of nodes that are to leave: the notice for their processes came before (spec E44).
     Withdrawal(CampaignId),
+    /// Head to a daemon that got SIGTERM of the resource manager (spec E67).
+    ManagerSays {
+        /// True when its job is preempted and has time left; otherwise the daemon leaves at once.
+        stays: bool,
+    },
     /// Head to the daemons of processes that are to end, after the notice: each end is to be reported at once. Answered
     /// by [`HeadMessage::WithdrawalTold`] (spec E57).
     Retiring {
@@ -579,6 +589,7 @@ impl HeadMessage {
             HeadMessage::DaemonLost { .. } => "daemon-lost",
             HeadMessage::Rejoined { .. } => "rejoined",
             HeadMessage::ResizeRequest { .. } => "resize-request",
+            HeadMessage::SignalOfManager { .. } => "signal-of-manager",
             HeadMessage::WithdrawalTold(_) => "withdrawal-told",
             HeadMessage::SessionRequest { .. } => "session-request",
             HeadMessage::LocalLaunchComplete { .. } => "local-launch-complete",
@@ -632,6 +643,7 @@ impl DaemonMessage {
             DaemonMessage::ResizeReply { .. } => "resize-reply",
             DaemonMessage::ResizeDone { .. } => "resize-done",
             DaemonMessage::TimeWarning { .. } => "time-warning",
+            DaemonMessage::ManagerSays { .. } => "manager-says",
             DaemonMessage::Withdrawal(_) => "withdrawal",
             DaemonMessage::Retiring { .. } => "retiring",
             DaemonMessage::Retire(_) => "retire",

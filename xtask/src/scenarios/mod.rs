@@ -47,6 +47,7 @@ mod service;
 mod sessions;
 mod slurm;
 mod slurm_changes;
+mod slurm_deadlines;
 mod slurm_elastic;
 mod slurm_grants;
 mod spawn;
@@ -167,6 +168,7 @@ fn all() -> Vec<Scenario> {
     all.extend(chaos::all());
     all.extend(slurm::all());
     all.extend(slurm_changes::all());
+    all.extend(slurm_deadlines::all());
     all.extend(slurm_elastic::all());
     all.extend(slurm_grants::all());
     all

@@ -11,7 +11,7 @@ use super::elastic::lines_of;
 use super::slurm::{GONE_LIMIT, NODES, names, prun, released_after, salloc, slurm, start_dvm};
 use super::{Scenario, Skipped, scenarios};
 use crate::programs::{Mpi, pmix_program, python, source};
-use crate::testbed::{LOGIN, SIDE_PARTITION};
+use crate::testbed::{HIGH_PARTITION, LOGIN, LOW_PARTITION, SIDE_PARTITION};
 use crate::workspace::root;
 
 const SOON: Duration = Duration::from_secs(15);
@@ -211,6 +211,13 @@ fn elastic_job(c: &Context, mpi: Mpi) -> Result<()> {
     pdvm(c, "shrink --host n2,n3 --wait")?;
     pdvm(c, "resize 2 =4 --wait")?;
     pdvm(c, "resize 2 =2 --wait")?;
+    // Nodes of low priority come, and go to another job of Slurm.
+    pdvm(c, &format!("grow --nodes 2 --queue {LOW_PARTITION} --wait"))?;
+    pdvm(c, "resize 2 =4 --wait")?;
+    let low = slurm(c, "squeue", &format!("-h -p {LOW_PARTITION} -o %N"))?;
+    let high = format!("-p {HIGH_PARTITION} --exclusive -w {} true", low.trim());
+    c.program_on(LOGIN, "salloc", &format!("-Q {high}"))?.run()?.code(0)?;
+    ensure!(slurm(c, "squeue", &format!("-h -p {LOW_PARTITION}"))?.is_empty(), "the nodes are not given back");
     std::fs::write(&stop, "")?;
     let end = finish(job)?.code(0)?;
     std::fs::remove_file(&stop)?;

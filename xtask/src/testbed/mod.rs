@@ -27,7 +27,9 @@ pub(crate) use bed::{Bed, Kind, NotPermitted, permitted};
 pub(crate) use head::main as head_main;
 pub(crate) use node::main as node_main;
 pub(crate) use procs::{NodeProcess, guard_and_worker, sweep_own_namespace};
-pub(crate) use slurm::{CPUS as SLURM_CPUS, SIDE_PARTITION, missing as missing_of_slurm};
+pub(crate) use slurm::{
+    CPUS as SLURM_CPUS, HIGH_PARTITION, LOW_PARTITION, PREEMPTION_S, SIDE_PARTITION, missing as missing_of_slurm,
+};
 
 /// Exit code of xtask where the right to make nodes is missing: tests tell it from a failure by this.
 pub(crate) const EXIT_NOT_PERMITTED: u8 = 77;

@@ -39,6 +39,11 @@ pub(super) fn is_part_of(dir: &Path) -> bool {
 /// Fills the directory that the nodes see as `/etc/slurm`, and makes the key that they share.
 /// A partition of the last node alone; the other one, `main`, has all nodes.
 pub(crate) const SIDE_PARTITION: &str = "side";
+/// A partition whose jobs end for jobs of the next one, after this time (seconds).
+pub(crate) const LOW_PARTITION: &str = "low";
+pub(crate) const PREEMPTION_S: u32 = 12;
+/// A partition whose jobs take nodes from jobs of the one before.
+pub(crate) const HIGH_PARTITION: &str = "high";
 
 pub(super) fn write(etc: &Path, nodes: usize) -> Result<()> {
     let missing = missing();
@@ -82,6 +87,8 @@ JobCompType=jobcomp/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/builtin
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -99,8 +106,10 @@ SlurmdSyslogDebug=quiet
 SlurmctldDebug=info
 SlurmdDebug=info
 NodeName=n[0-{last}] NodeAddr={network}.[1-{nodes}] CPUs={CPUS} State=UNKNOWN
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP
-PartitionName={SIDE_PARTITION} Nodes=n{last} MaxTime=INFINITE OverSubscribe=NO State=UP
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO PreemptMode=OFF State=UP
+PartitionName={SIDE_PARTITION} Nodes=n{last} MaxTime=INFINITE OverSubscribe=NO PreemptMode=OFF State=UP
+PartitionName={LOW_PARTITION} Nodes=ALL MaxTime=INFINITE PreemptMode=CANCEL GraceTime={PREEMPTION_S} State=UP
+PartitionName={HIGH_PARTITION} Nodes=ALL MaxTime=INFINITE PriorityTier=2 PreemptMode=OFF State=UP
 ",
         network = super::NETWORK
     )

@@ -3,7 +3,7 @@
 
 use ferrite_router::Adoption;
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::DaemonMessage;
+use ferrite_wire::{DaemonMessage, HeadMessage};
 
 use super::bringup::Phase;
 use super::{Daemon, after};
@@ -21,6 +21,10 @@ const GRACE_MS: u64 = 500;
 
 /// The time to end for processes that get SIGKILL only at the departure's deadline (milliseconds).
 const KILLED_MS: u64 = 1_000;
+
+/// The time for the head to say whether a SIGTERM of the resource manager means the end (milliseconds). It asks the
+/// manager for at most as long.
+const WORD_MS: u64 = 6_000;
 
 impl Daemon {
     /// Handles the head's order that ends the DVM.
@@ -103,6 +107,33 @@ impl Daemon {
     /// Handles SIGTERM of the guard or the user; the parent notices the lost link.
     pub(crate) fn on_terminate(&mut self, _cause: &str, cx: &mut Cx) {
         self.depart_alone(cx);
+    }
+
+    /// Handles a signal of the resource manager. SIGTERM may announce that its job is preempted: the head asks the
+    /// manager, and without its word this daemon leaves (spec E66, E67).
+    pub(crate) fn on_manager_signal(&mut self, is_order: bool, cx: &mut Cx) {
+        if self.is_leaving() {
+            return;
+        }
+        if !matches!(self.phase, Phase::Member) {
+            if is_order {
+                self.depart_alone(cx);
+            }
+            return;
+        }
+        cx.send_head(HeadMessage::SignalOfManager { is_order });
+        if is_order {
+            cx.set_timer(DaemonTimer::Word, after(cx.now, WORD_MS));
+        }
+    }
+
+    /// Handles the head's word on a SIGTERM of the resource manager (spec E67).
+    pub(super) fn on_word_of_manager(&mut self, stays: bool, cx: &mut Cx) {
+        cx.cancel_timer(DaemonTimer::Word);
+        // It may have been ordered to leave meanwhile, and does so in order.
+        if !stays && !self.is_leaving() {
+            self.depart_alone(cx);
+        }
     }
 
     /// Leaves without waiting for the daemons below: they notice the lost link and do the same.

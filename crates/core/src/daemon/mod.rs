@@ -154,6 +154,7 @@ impl Daemon {
             DaemonMessage::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
             // The streams keep their order: the notice has gone to the processes.
             DaemonMessage::Withdrawal(campaign) => cx.send_head(HeadMessage::WithdrawalTold(campaign)),
+            DaemonMessage::ManagerSays { stays } => self.on_word_of_manager(stays, cx),
             DaemonMessage::Retiring { change, procs } => {
                 self.on_retiring(&procs, cx);
                 cx.send_head(HeadMessage::WithdrawalTold(change));
@@ -209,6 +210,7 @@ impl Daemon {
             DaemonTimer::LastWords => self.part_with_clients(cx),
             DaemonTimer::Departure => self.on_departure_deadline(cx),
             DaemonTimer::Rejoin => self.on_rejoin_timer(cx),
+            DaemonTimer::Word => self.on_word_of_manager(false, cx),
             DaemonTimer::Grace => self.on_grace_over(cx),
         }
     }

@@ -128,6 +128,7 @@ impl Head {
             HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),
             HeadInput::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
             HeadInput::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
+            HeadInput::JobEndTold { job, told } => self.on_job_end_told(&job, told, cx),
             HeadInput::NodesAwaited { extension, says } => self.elastic.on_nodes_awaited(extension, says),
             HeadInput::AllocationEnded { job, error } => self.on_allocation_ended(&job, error, cx),
         }
@@ -150,6 +151,7 @@ impl Head {
             HeadTimer::Companions => self.end_jobs_of_tools(|_| true, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
             HeadTimer::Policy => self.on_policy_timer(cx),
+            HeadTimer::Deadlines => self.on_deadlines_timer(cx),
         }
         self.finish(cx);
     }
@@ -160,6 +162,7 @@ impl Head {
             HeadMessage::Announce(contact) => self.on_announce(origin, contact, cx),
             HeadMessage::Report(report) => self.on_report(*report, cx),
             HeadMessage::ResizeRequest { id, proc, request } => self.on_resize_message(origin, id, proc, &request, cx),
+            HeadMessage::SignalOfManager { is_order } => self.on_signal_of_manager(origin, is_order, cx),
             HeadMessage::WithdrawalTold(campaign) => self.on_withdrawal_told(origin, campaign, cx),
             HeadMessage::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
             HeadMessage::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),

@@ -70,6 +70,8 @@ pub struct Cluster {
     pub unwanted_by_manager: BTreeSet<String>,
     /// Requests to the manager, and those that were withdrawn.
     pub asked_for: Vec<(ExtensionId, NodeAsk)>,
+    /// Jobs of the manager whose ends were asked for.
+    pub asked_for_end: Vec<String>,
     pub withdrawn: Vec<ExtensionId>,
     /// Jobs of the manager that were given back whole, apart from any campaign.
     pub ended_jobs: Vec<String>,
@@ -243,6 +245,7 @@ impl Cluster {
             late_answers: Vec::new(),
             unwanted_by_manager: BTreeSet::new(),
             asked_for: Vec::new(),
+            asked_for_end: Vec::new(),
             withdrawn: Vec::new(),
             ended_jobs: Vec::new(),
             resized: Vec::new(),
@@ -685,6 +688,7 @@ impl Cluster {
                     false => self.input(at, answer),
                 }
             }
+            Effect::AskForEnd { job } => self.asked_for_end.push(job),
             Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
             Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),
             Effect::Batch(effect) => self.batches.push(effect),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use ferrite_rm::managers::slurm::end::TIME_FORMAT;
 use ferrite_rm::managers::slurm::misleads;
 use ferrite_rm::managers::slurm::words::complaint;
 use tokio::process::{Child, Command};
@@ -46,6 +47,7 @@ pub(crate) fn spawn(words: &[String], dir: &Path) -> Result<Child, String> {
     command.args(arguments).current_dir(dir).kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     clean(command.as_std_mut());
+    command.env(TIME_FORMAT.0, TIME_FORMAT.1);
     guard::tie(command.as_std_mut());
     command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("{program} was not found"),

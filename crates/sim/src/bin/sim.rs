@@ -26,7 +26,8 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             exchange data; --pushed, with changes that a scheduler
                                             pushes; --graces, with jobs that have time before their
                                             nodes leave; --queues, with more jobs than slots; --sizes, with a job whose size changes;
-                                            --fills, with a policy that fills such jobs; --all: each in turn, sharing seconds and number
+                                            --fills, with a policy that fills such jobs; --deadlines, with nodes
+                                            that their manager takes back; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
@@ -131,6 +132,7 @@ impl Words {
             ("--queues", Family::Queues),
             ("--sizes", Family::Sizes),
             ("--fills", Family::Fills),
+            ("--deadlines", Family::Deadlines),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
@@ -140,7 +142,7 @@ impl Words {
             _ => {
                 return Err(
                     "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces, --queues, \
-                     --sizes and --fills are families: name one"
+                     --sizes, --fills and --deadlines are families: name one"
                         .to_owned(),
                 );
             }
@@ -252,10 +254,11 @@ impl Words {
         let sizes = Mutation::SIZES.into_iter().map(|mutation| (mutation, Family::Sizes));
         let fills = Mutation::FILLS.into_iter().map(|mutation| (mutation, Family::Fills));
         let about_size = elastic.chain(managed).chain(pushed).chain(graces);
+        let deadlines = Mutation::DEADLINES.into_iter().map(|mutation| (mutation, Family::Deadlines));
         let is_wanted = |(mutation, _): &(Mutation, Family)| {
             names.is_empty() || names.iter().any(|name| *name == format!("{mutation:?}"))
         };
-        let of_jobs = queues.chain(sizes).chain(fills);
+        let of_jobs = queues.chain(sizes).chain(fills).chain(deadlines);
         let all = plain.chain(hard).chain(about_size).chain(sessions).chain(families).chain(of_jobs);
         for (mutation, family) in all.filter(is_wanted) {
             let draw = |seed| any(family).scenario(seed);
@@ -345,13 +348,15 @@ enum Family {
     Sizes,
     /// A DVM that fills its elastic jobs.
     Fills,
+    /// A DVM with nodes that the resource manager takes back at a time of its own.
+    Deadlines,
 }
 
 /// All families, each with its share of the time (percent): recent finds get the most.
-const FAMILIES: [(Family, u64); 12] = [
+const FAMILIES: [(Family, u64); 13] = [
     (Family::Plain, 12),
     (Family::Losses, 8),
-    (Family::Elastic, 14),
+    (Family::Elastic, 12),
     (Family::Steps, 10),
     (Family::Managed, 12),
     (Family::Sessions, 14),
@@ -361,6 +366,7 @@ const FAMILIES: [(Family, u64); 12] = [
     (Family::Queues, 4),
     (Family::Sizes, 4),
     (Family::Fills, 2),
+    (Family::Deadlines, 2),
 ];
 
 impl Family {
@@ -378,6 +384,7 @@ impl Family {
             Family::Queues => "queues",
             Family::Sizes => "sizes",
             Family::Fills => "fills",
+            Family::Deadlines => "deadlines",
         }
     }
 }
@@ -397,6 +404,7 @@ impl Draw {
             Family::Queues => Scenario::queues(seed),
             Family::Sizes => Scenario::sizes(seed),
             Family::Fills => Scenario::fills(seed),
+            Family::Deadlines => Scenario::deadlines(seed),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect, PmixToken, Transition};
+use ferrite_core::{DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, PmixToken, Transition};
 use ferrite_types::pmix_status::FERRITE_NODES_STAY;
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobMap, JobState, ProcId, Rank, RankSet,
@@ -18,6 +18,7 @@ use super::changes::Changes;
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
+use crate::world::Gone;
 
 /// The way of a notice to a process and of the answer to the head, at most, when nothing is broken.
 const TRIP: Time = 1_000_000;
@@ -39,8 +40,8 @@ struct Told {
 pub(super) struct Graces {
     /// Jobs that have asked for time.
     asked: BTreeSet<JobId>,
-    /// Living processes of these jobs, with their daemons.
-    living: BTreeMap<ProcId, DaemonRank>,
+    /// Living processes of these jobs, with their daemons and the time of their beginning.
+    living: BTreeMap<ProcId, (DaemonRank, Time)>,
     /// The daemons of these jobs' processes.
     maps: BTreeMap<JobId, JobMap>,
     /// Processes whose daemons have had the notice.
@@ -68,6 +69,14 @@ pub(super) struct Graces {
     is_forced: bool,
     /// The time of the last failure of a shrink that had drained.
     kept: Time,
+    /// Daemons that got a signal of the manager about the end of its job, and when.
+    announced: Vec<(DaemonRank, Time)>,
+    /// The most that a drain may last longer than its notice says: the manager counts in whole seconds.
+    more: Time,
+    /// The time at which the manager has last said that a job of it has no time left: it is too late for a notice.
+    too_late: Option<Time>,
+    /// The time of the latest input.
+    now: Time,
     /// Orders that were seen.
     orders: BTreeSet<u64>,
     /// True once a fault has struck: notices and answers may be late, and daemons gone.
@@ -86,7 +95,38 @@ impl Graces {
     pub(super) fn new(scenario: &Scenario) -> Graces {
         let is_forced = |request: &ResizeRequest| matches!(request, ResizeRequest::Shrink(shrink) if shrink.force);
         let is_forced = scenario.elastic.resizes.iter().any(|plan| is_forced(&plan.request));
-        Graces { is_forced, ..Graces::default() }
+        let has_deadlines = scenario.elastic.manager.as_ref().is_some_and(|plan| plan.announces > 0);
+        Graces { is_forced, more: if has_deadlines { 2_000_000 } else { 0 }, ..Graces::default() }
+    }
+
+    /// Requires that no daemon leaves by itself while the manager leaves time to a process that was told.
+    fn goes(&self, rank: DaemonRank, at: Time, how: Gone) -> Result<(), String> {
+        if self.is_struck || self.ending || self.more == 0 || !matches!(how, Gone::Exit(_)) {
+            return Ok(());
+        }
+        let mut own = self.told.iter().filter(|(_, told)| told.rank == rank && told.ended.is_none());
+        let early = own.find(|(proc, told)| told.until > at && !self.dying.contains(&proc.job));
+        require(early.is_none(), || {
+            format!("daemon {rank} goes at {at} us, and process {:?} has more time", early.map(|(proc, _)| proc))
+        })
+    }
+
+    /// Requires that processes on nodes whose end the manager has announced know it soon (spec E66 to E68).
+    fn know_the_end(&mut self, now: Time) -> Result<(), String> {
+        let due = self.announced.extract_if(.., |(_, at)| *at + 2 * TRIP < now).collect::<Vec<_>>();
+        if self.is_struck || self.ending {
+            return Ok(());
+        }
+        for (rank, at) in due {
+            let mut there = self.living.iter().filter(|(_, (daemon, born))| *daemon == rank && *born < at);
+            let untold = there.find(|(proc, _)| !self.told.contains_key(proc) && !self.dying.contains(&proc.job));
+            require(untold.is_none(), || {
+                format!(
+                    "the manager has announced at {at} us that the node of daemon {rank} goes, and {untold:?} does not know"
+                )
+            })?;
+        }
+        Ok(())
     }
 
     /// Requires that processes of jobs which have refused know that their nodes stay.
@@ -135,11 +175,11 @@ impl Graces {
     /// Judges an order to leave at the moment at which the head sends it.
     fn leaves(&self, targets: &RankSet, at: Time, drain: Option<Time>) -> Result<(), String> {
         let there =
-            self.living.iter().filter(|(proc, rank)| targets.contains(**rank) && !self.dying.contains(&proc.job));
-        let there: Vec<(ProcId, DaemonRank)> = there.map(|(proc, rank)| (*proc, *rank)).collect();
+            self.living.iter().filter(|(proc, (rank, _))| targets.contains(*rank) && !self.dying.contains(&proc.job));
+        let there: Vec<(ProcId, DaemonRank)> = there.map(|(proc, (rank, _))| (*proc, *rank)).collect();
         for (proc, rank) in &there {
             let Some(told) = self.told.get(proc) else {
-                return require(self.is_struck, || {
+                return require(self.is_struck || self.too_late == Some(at), || {
                     format!("daemon {rank} is to leave, and process {proc} was not told")
                 });
             };
@@ -149,10 +189,18 @@ impl Graces {
             })?;
         }
         let Some(began) = drain.filter(|_| !self.is_struck) else { return Ok(()) };
+        // Until the manager takes its nodes, jobs that have asked for no time run there as well.
+        let others =
+            self.launched.iter().filter(|(proc, rank)| targets.contains(**rank) && !self.asked.contains(&proc.job));
+        if self.more > 0 && others.count() > 0 {
+            return Ok(());
+        }
+        let heard = targets.iter().filter_map(|rank| self.heard.get(&rank)).max().copied();
+        let last_end = heard.filter(|_| self.more > 0).unwrap_or(0);
         let here = self.told.values().filter(|told| targets.contains(told.rank));
         // Without any, the processes had ended before the notice came.
         let due = here.map(|told| told.latest.min(told.ended.unwrap_or(Time::MAX))).max();
-        require(due.is_none_or(|due| at <= due.max(self.parted) + TRIP), || {
+        require(due.is_none_or(|due| at <= due.max(self.parted).max(last_end) + TRIP + self.more), || {
             format!("{targets} are to leave at {at} us, and nobody there has had time since {due:?} us")
         })?;
         let busy: RankSet = self.launched.values().copied().collect();
@@ -173,19 +221,24 @@ impl Invariant for Graces {
         self.changes.see(what);
         if let Observation::Input { at, .. } = what {
             self.know_that_they_stay(*at)?;
+            self.know_the_end(*at)?;
+            self.now = *at;
         }
         match what {
             Observation::Fault { .. } | Observation::Cut { .. } => self.is_struck = true,
             Observation::ProcBorn { rank, proc } => {
                 self.launched.insert(*proc, *rank);
                 if self.asked.contains(&proc.job) {
-                    self.living.insert(*proc, *rank);
+                    self.living.insert(*proc, (*rank, self.now));
                 }
             }
             Observation::ProcEnded { proc, .. } => {
                 self.living.remove(proc);
             }
-            Observation::Gone { rank, .. } => self.living.retain(|_, daemon| daemon != rank),
+            Observation::Gone { rank, at, how, .. } => {
+                self.living.retain(|_, (daemon, _)| daemon != rank);
+                return self.goes(*rank, *at, *how);
+            }
             Observation::Input {
                 rank: DaemonRank::HEAD,
                 at,
@@ -200,6 +253,12 @@ impl Invariant for Graces {
                         self.heard.insert(rank, *at);
                     }
                 }
+            }
+            Observation::Input { at, input: Input::Head(HeadInput::JobEndTold { told: Ok(end), .. }), .. } => {
+                self.too_late = (end.left_s == Some(0)).then_some(*at).or(self.too_late);
+            }
+            Observation::Input { rank, at, input: Input::ManagerSignal { .. }, .. } => {
+                self.announced.push((*rank, *at))
             }
             Observation::Input { rank, at, input: Input::Daemon(DaemonInput::Pmix(call)), .. } => {
                 if let PmixCall::Control { by: Some(proc), order, token } = call

@@ -107,6 +107,17 @@ impl ResizeMutations {
             {
                 frame.kind = FrameKind::Heartbeat;
             }
+            (Mutation::UnheardSignal, DaemonRank::HEAD)
+                if says(frame, |m| matches!(m, Message::Head(HeadMessage::SignalOfManager { .. }))) =>
+            {
+                frame.kind = FrameKind::Heartbeat;
+            }
+            (Mutation::NoWord, _) => replace(frame, |message| match message {
+                Message::Daemon(DaemonMessage::ManagerSays { .. }) => {
+                    Some(Message::Daemon(DaemonMessage::ManagerSays { stays: false }))
+                }
+                _ => None,
+            }),
             (Mutation::UnheardRefusal, DaemonRank::HEAD) => replace(frame, |message| match message {
                 Message::Head(HeadMessage::Control { id, by, order }) => {
                     let is_refusal = *order == ControlOrder::AnswerWithdrawal(WithdrawalAnswer::Refuse);

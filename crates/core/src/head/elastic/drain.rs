@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use ferrite_types::{CampaignId, CampaignKind, DaemonRank, Duration, JobId, NodeId, RankSet, Timestamp};
 use ferrite_wire::{DaemonMessage, Dest, Withdrawal};
 
+use super::deadlines::seconds_until;
 use super::phase::{Change, Phase};
 use super::plan::Reason;
 use super::turns::behind_others;
@@ -50,14 +51,25 @@ impl Drain {
 }
 
 impl Head {
-    /// Begins a shrink: tells the jobs that have asked for time; without one it orders the departure (spec E43).
+    /// Begins a shrink: tells the jobs that have asked for time; without one it orders the departure (spec E43, E68).
     pub(super) fn begin_departure(&mut self, id: CampaignId, cx: &mut Cx) {
         let campaign = self.elastic.campaigns.expect(id);
-        let Change::Shrink { longest, .. } = &campaign.change else { panic!("campaign {id} is no shrink") };
+        let Change::Shrink { longest, until, .. } = &campaign.change else { panic!("campaign {id} is no shrink") };
         let shortened = |time: Duration| longest.map_or(time, |longest| longest.min(time));
         let daemons = self.daemons_of(&campaign.nodes);
-        let told = self.jobs.with_grace_on(&daemons).into_iter().map(|(job, time)| (job, shortened(time)));
-        let graces: BTreeMap<JobId, Duration> = told.filter(|(_, time)| time.0 > 0).collect();
+        let until = *until;
+        let times: Vec<(JobId, Duration)> = match until {
+            None => {
+                let asked = self.jobs.with_grace_on(&daemons).into_iter().map(|(job, time)| (job, shortened(time)));
+                asked.filter(|(_, time)| time.0 > 0).collect()
+            }
+            // Jobs without a grace run on until then as well (spec E68).
+            Some(until) => {
+                let left = Duration(until.0.saturating_sub(cx.now.0));
+                self.jobs.with_procs_on(&daemons).into_iter().map(|job| (job, left)).collect()
+            }
+        };
+        let graces: BTreeMap<JobId, Duration> = times.into_iter().collect();
         if graces.is_empty() || self.dvm.is_ending() {
             return self.order_departure(id, cx);
         }
@@ -65,14 +77,28 @@ impl Head {
             (self.pool.names(&campaign.nodes), campaign.alloc_id.clone(), campaign.req_id.clone());
         let mut untold = RankSet::new();
         for (job, time) in &graces {
-            let seconds = u32::try_from(time.as_micros().div_ceil(1_000_000)).unwrap_or(u32::MAX);
+            if !self.jobs.has_grace(*job) {
+                continue;
+            }
+            let seconds = match until {
+                None => u32::try_from(time.as_micros().div_ceil(1_000_000)).unwrap_or(u32::MAX),
+                Some(until) => seconds_until(until, cx.now),
+            };
             let (alloc_id, req_id, nodes) = (alloc_id.clone(), req_id.clone(), nodes.clone());
             let notice = Withdrawal { job: *job, ranks: Vec::new(), nodes, of_procs: false, seconds, alloc_id, req_id };
             untold.insert_all(&self.announce_withdrawal(notice, &daemons, cx));
         }
-        cx.multicast(Dest::Many(untold.clone()), DaemonMessage::Withdrawal(id));
-        cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(TELL_MS));
-        self.elastic.campaigns.enter(id, Phase::Draining(Drain { graces, untold, told: None, refused: None }), cx);
+        let drain = match until {
+            None => {
+                cx.multicast(Dest::Many(untold.clone()), DaemonMessage::Withdrawal(id));
+                cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(TELL_MS));
+                Drain { graces, untold, told: None, refused: None }
+            }
+            // The manager does not wait until everybody has heard of it.
+            Some(_) => Drain { graces, untold: RankSet::new(), told: Some(cx.now), refused: None },
+        };
+        self.elastic.campaigns.enter(id, Phase::Draining(drain), cx);
+        self.begin_graces(id, cx);
         self.queue_behind_drains(cx);
     }
 

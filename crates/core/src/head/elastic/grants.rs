@@ -34,6 +34,11 @@ impl Grants {
         self.jobs.contains_key(job)
     }
 
+    /// The jobs that grant nodes.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = String> {
+        self.jobs.keys().cloned()
+    }
+
     /// True for a node that some job grants.
     fn has(&self, node: NodeId) -> bool {
         self.jobs.values().any(|nodes| nodes.contains(&node))

@@ -3,6 +3,7 @@
 mod campaigns;
 mod cancel;
 mod choice;
+mod deadlines;
 mod drain;
 mod extensions;
 mod grants;
@@ -27,6 +28,7 @@ mod turns;
 use ferrite_types::{AllocId, CampaignId, CampaignKind, DaemonRank, ExtensionId, NodeId};
 
 use self::campaigns::{Campaign, Campaigns};
+use self::deadlines::Deadlines;
 use self::extensions::Extensions;
 use self::grants::Grants;
 use self::membership::Memberships;
@@ -46,6 +48,7 @@ pub(in crate::head) struct Elastic {
     campaigns: Campaigns,
     extensions: Extensions,
     grants: Grants,
+    deadlines: Deadlines,
     sizes: SizeChanges,
     policy: Policy,
     memberships: Memberships,

@@ -52,6 +52,7 @@ impl Campaigns {
             change: Change::Shrink {
                 returns: BTreeSet::new(),
                 longest: None,
+                until: None,
                 is_final: true,
                 parted: Vec::new(),
                 part_of: Some(whole),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, Duration, NodeId, RankSet};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, Duration, NodeId, RankSet, Timestamp};
 use ferrite_wire::SlotChange;
 
 use super::drain::Drain;
@@ -25,6 +25,9 @@ pub(in crate::head) enum Change {
         returns: BTreeSet<NodeId>,
         /// The longest time that processes there may have; `None` = what their jobs have asked for.
         longest: Option<Duration>,
+        /// The time at which the resource manager takes the nodes, whatever their jobs have asked for; `None` = it does
+        /// not.
+        until: Option<Timestamp>,
         /// True when no job can refuse or put it off: it was forced, or its session is over.
         is_final: bool,
         /// Nodes that have left before the others, or leave now, as parts.
@@ -36,7 +39,19 @@ pub(in crate::head) enum Change {
 
 impl Change {
     pub(in crate::head) fn shrink(returns: BTreeSet<NodeId>, longest: Option<Duration>, is_final: bool) -> Change {
-        Change::Shrink { returns, longest, is_final, parted: Vec::new(), part_of: None }
+        Change::Shrink { returns, longest, until: None, is_final, parted: Vec::new(), part_of: None }
+    }
+
+    /// The departure of nodes that the resource manager takes at this time.
+    pub(super) fn taken_at(until: Timestamp) -> Change {
+        Change::Shrink {
+            returns: BTreeSet::new(),
+            longest: None,
+            until: Some(until),
+            is_final: true,
+            parted: Vec::new(),
+            part_of: None,
+        }
     }
 
     pub(super) fn kind(&self) -> CampaignKind {

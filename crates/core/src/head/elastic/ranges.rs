@@ -117,10 +117,11 @@ impl Head {
     pub(super) fn stay(&mut self, id: CampaignId, why: Reason, cx: &mut Cx) {
         let campaign = self.elastic.campaigns.expect(id);
         let Phase::Draining(drain) = &campaign.phase else { return };
-        let (jobs, nodes): (Vec<JobId>, _) = (drain.jobs().collect(), self.pool.names(&campaign.nodes));
+        let told = |id: &JobId| self.jobs.has_grace(*id);
+        let (jobs, nodes): (Vec<JobId>, _) = (drain.jobs().filter(told).collect(), self.pool.names(&campaign.nodes));
         let (alloc_id, req_id) = (campaign.alloc_id.clone(), campaign.req_id.clone());
         let daemons = self.daemons_of(&campaign.nodes);
-        for job in jobs.into_iter().filter(|job| self.jobs.get(*job).is_some()).collect::<Vec<_>>() {
+        for job in jobs {
             self.announce_stay(job, &nodes, &daemons, (&alloc_id, req_id.as_ref()), FERRITE_NODES_STAY, cx);
         }
         self.close_campaign(id, Some(why), cx);

@@ -253,6 +253,9 @@ impl Head {
         self.show_processes(id, cx);
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
+        if self.jobs.has_grace(id) {
+            self.watch_deadlines(cx);
+        }
         // A short job may be over already.
         self.check_terminated(id, cx);
     }

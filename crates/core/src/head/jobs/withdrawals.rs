@@ -38,6 +38,22 @@ impl Jobs {
         asked.filter_map(|job| Some((job.id, job.spec.options.grace?.time))).collect()
     }
 
+    /// True for a job that has asked for time before its processes are ended with their nodes.
+    pub(in crate::head) fn has_grace(&self, id: JobId) -> bool {
+        self.get(id).is_some_and(|job| job.spec.options.grace.is_some())
+    }
+
+    /// True when any job has asked for time.
+    pub(in crate::head) fn have_grace(&self) -> bool {
+        self.iter().any(|job| job.spec.options.grace.is_some())
+    }
+
+    /// Jobs with processes under these daemons.
+    pub(in crate::head) fn with_procs_on(&self, daemons: &RankSet) -> Vec<JobId> {
+        let is_there = |job: &&Job| job.launch().is_some() && job.living_on(daemons).next().is_some();
+        self.iter().filter(is_there).map(|job| job.id).collect()
+    }
+
     /// Those of these daemons that still have a process of any job.
     pub(in crate::head) fn busy_of(&self, daemons: &RankSet) -> RankSet {
         let launched = self.iter().filter(|job| job.launch().is_some());
@@ -213,8 +229,8 @@ impl Head {
         let ranks: Vec<Rank> = job.living_on(daemons).collect();
         let there: RankSet = ranks.iter().filter_map(|rank| job.map().daemon_of(*rank)).collect();
         let nodes = ranks.iter().filter_map(|rank| job.map().node_of(*rank)).map(|node| node.name.clone());
-        let mut nodes: Vec<String> = nodes.collect();
-        nodes.dedup();
+        let mut seen = BTreeSet::new();
+        let nodes = nodes.filter(|name| seen.insert(name.clone())).collect();
         self.announce_end(Withdrawal { ranks, nodes, ..notice }, cx);
         there
     }

@@ -94,20 +94,7 @@ impl SlurmJob {
     /// True when Slurm has taken its nodes back or is about to.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        const OVER: [&str; 11] = [
-            "BOOT_FAIL",
-            "CANCELLED",
-            "COMPLETED",
-            "COMPLETING",
-            "DEADLINE",
-            "FAILED",
-            "NODE_FAIL",
-            "OUT_OF_MEMORY",
-            "PREEMPTED",
-            "REVOKED",
-            "TIMEOUT",
-        ];
-        OVER.contains(&self.state.as_str())
+        is_over(&self.state)
     }
 
     /// True when no other job uses its nodes.
@@ -153,6 +140,24 @@ impl TimeLeft {
         });
         seconds.map(TimeLeft::Seconds).ok_or_else(|| Flaw::number(text, "a time, as 1-02:03:04"))
     }
+}
+
+/// True for the state of a job whose nodes Slurm has taken back or is about to.
+pub(super) fn is_over(state: &str) -> bool {
+    const OVER: [&str; 11] = [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "COMPLETING",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    ];
+    OVER.contains(&state)
 }
 
 /// Returns a value; `None` for the texts by which Slurm says that there is none.

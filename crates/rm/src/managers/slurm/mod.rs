@@ -2,6 +2,7 @@
 //! VARIABLES). Slurm's commands request more nodes and give nodes back; the modules below make their lines and read
 //! their output.
 
+pub mod end;
 pub mod extend;
 pub mod job;
 pub mod release;
