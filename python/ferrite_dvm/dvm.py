@@ -197,8 +197,9 @@ class Dvm:
     def resize(
         self, job: int, size: str, *, wait: bool = True, timeout: Optional[float] = None, **terms: Any
     ) -> Line:
-        """Offers more processes to an elastic job (`+2`), lets some end (`-2`), or either (`=4`). It raises
-        RequestRefused when the job or the DVM refuses."""
+        """Offers more processes to an elastic job (`+2`), lets some end (`-2`), or either (`=4`). With `hosts=[...]` or
+        `nodes=N` these nodes come first when too few slots are free, and leave when the job does not take the offer. It
+        raises RequestRefused when the job or the DVM refuses."""
         return self._ask("resize", timeout, job=job, size=size, wait=wait, **terms)
 
     # What happens.

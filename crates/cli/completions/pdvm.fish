@@ -206,6 +206,9 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-only 
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l grace -d 'The time that the job has: to take the offer, or for its processes to end, which it then cannot put off; 0: the processes are ended at once. The default is that of the job (prun --grace) for fewer processes, and the parameter ferrite_resize_time' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -s H -l host -d 'Add these hosts first, as pdvm grow, if too few slots are free for more processes. They leave again when the job does not take the offer, and when it ends' -r -f -a "(pdvm --candidates hosts (commandline -ct) (commandline -opc) 2>/dev/null)"
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l nodes -d 'Add so many nodes first, of the allocation or of Slurm, if too few slots are free. They leave like those of --host' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l queue -d 'Request these nodes from this queue (Slurm: partition) instead of that of the DVM\'s job' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand resize" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F

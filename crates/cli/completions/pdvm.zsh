@@ -260,6 +260,10 @@ _arguments "${_arguments_options[@]}" : \
 (resize)
 _arguments "${_arguments_options[@]}" : \
 '--grace=[The time that the job has\: to take the offer, or for its processes to end, which it then cannot put off; 0\: the processes are ended at once. The default is that of the job (prun --grace) for fewer processes, and the parameter ferrite_resize_time]:SECONDS:_default' \
+'(--force)*-H+[Add these hosts first, as pdvm grow, if too few slots are free for more processes. They leave again when the job does not take the offer, and when it ends]:HOST[\:SLOTS],...:_ferrite_values hosts' \
+'(--force)*--host=[Add these hosts first, as pdvm grow, if too few slots are free for more processes. They leave again when the job does not take the offer, and when it ends]:HOST[\:SLOTS],...:_ferrite_values hosts' \
+'(--force)--nodes=[Add so many nodes first, of the allocation or of Slurm, if too few slots are free. They leave like those of --host]:N:_default' \
+'(-H --host)--queue=[Request these nodes from this queue (Slurm\: partition) instead of that of the DVM'\''s job]:NAME:_default' \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \

@@ -218,6 +218,7 @@ fn without_the_policy_jobs_keep_their_sizes() {
             time_s: None,
             force: false,
             wait: false,
+            nodes: None,
         }),
     );
     spawn(&mut dvm, proc(0), 1);

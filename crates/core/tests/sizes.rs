@@ -32,7 +32,7 @@ fn elastic(min: u32, max: u32, nodes: &[&str]) -> Submission {
 }
 
 fn resize(size: SizeChange) -> JobResize {
-    JobResize { job: JobId(1), size, time_s: None, force: false, wait: true }
+    JobResize { job: JobId(1), size, time_s: None, force: false, wait: true, nodes: None }
 }
 
 fn ask(dvm: &mut Cluster, id: u64, request: JobResize) {
@@ -510,4 +510,101 @@ fn the_record_of_a_job_has_its_changes() {
     assert_eq!(steps, [(true, 2, 1, 3, true), (false, 1, 0, 3, true), (false, 1, 0, 2, false)]);
     let causes: Vec<bool> = detail.record.changes.iter().map(|step| step.cause.contains("Rank 0 of job 1")).collect();
     assert_eq!(causes, [false, true, false]);
+}
+
+/// Asks for more processes, for which these hosts come.
+fn with_hosts(count: u32, hosts: &[&str]) -> JobResize {
+    JobResize { nodes: Some(Box::new(grow(hosts))), ..resize(SizeChange::More(count)) }
+}
+
+/// A DVM that is full with a job which may have four processes more.
+fn full() -> Cluster {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 12, &["n0", "n0", "n0", "n0", "n1", "n1", "n1", "n1"]));
+    assert_eq!(in_use(&dvm), [4, 4]);
+    dvm
+}
+
+/// Nodes come for an offer, and stay as long as the job with all that it has spawned (spec E69).
+#[test]
+fn nodes_come_for_an_offer_and_leave_with_the_job() {
+    let mut dvm = full();
+    ask(&mut dvm, 2, with_hosts(2, &["n5"]));
+    let offers = offers(&dvm);
+    let offer = &offers[0].0;
+    assert_eq!((offer.procs, &offer.slots[..], &*offer.alloc_id), (2, &[("n5".to_owned(), 2)][..], "a1"));
+    assert_eq!(offers.iter().map(|(_, to)| to.len()).sum::<usize>(), 8, "all processes hear of it");
+    assert!(unanswered(&dvm, 2));
+    assert_eq!(spawn(&mut dvm, proc(0), world(2)), Ok(JobId(2)));
+    assert_eq!(resized(&dvm, 2).outcome, JobResizeOutcome::Done);
+    assert_eq!(dvm.running[&of(2, 0)].0, DaemonRank(2));
+    dvm.exit_job(1);
+    assert_eq!(states(&mut dvm, 3), "n0 up, n1 up, n5 up", "what the job has spawned runs there");
+    dvm.exit_job(2);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up");
+}
+
+/// An offer that the job does not want gives its nodes back without a process having started there (spec E69).
+#[test]
+fn nodes_of_an_offer_that_is_refused_or_not_taken_leave_again() {
+    for is_refused in [true, false] {
+        let mut dvm = full();
+        ask(&mut dvm, 2, with_hosts(2, &["n5"]));
+        if is_refused {
+            assert_eq!(say(&mut dvm, proc(0), ControlOrder::RefuseGrowth), Ok(()));
+        } else {
+            dvm.pass(Duration::from_secs(30));
+            dvm.fire(0, TIME);
+        }
+        let says = if is_refused { "refuses more" } else { "has not answered" };
+        assert!(failure(&dvm, 2).contains(says), "{}", failure(&dvm, 2));
+        assert_eq!(states(&mut dvm, 3), "n0 up, n1 up");
+        assert_eq!(dvm.running.len(), 8);
+    }
+}
+
+/// Nodes come only when too few slots are free, and not for a job that would be too large (spec E69).
+#[test]
+fn nodes_come_only_when_they_are_needed() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 6, &["n0", "n0", "n0", "n0"]));
+    ask(&mut dvm, 2, with_hosts(3, &["n5"]));
+    assert!(refusal(&dvm, 2).contains("3 more are too many"), "{}", refusal(&dvm, 2));
+    ask(&mut dvm, 3, with_hosts(2, &["n5"]));
+    assert_eq!(offers(&dvm)[0].0.slots, [("n1".to_owned(), 2)]);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up");
+}
+
+/// A request for nodes that fails ends the change, and one that others use stays (spec E69).
+#[test]
+fn without_its_nodes_a_job_keeps_its_size() {
+    let mut dvm = full();
+    dvm.bad_nodes.insert("n5".to_owned(), "no route to host".to_owned());
+    ask(&mut dvm, 2, with_hosts(2, &["n5"]));
+    assert!(failure(&dvm, 2).contains("n5"), "{}", failure(&dvm, 2));
+    assert!(offers(&dvm).is_empty());
+    ask(&mut dvm, 3, JobResize { time_s: Some(0), ..with_hosts(2, &["n6"]) });
+    assert!(refusal(&dvm, 3).contains("needs time"));
+    ask(&mut dvm, 4, with_hosts(2, &["n1"]));
+    assert!(refusal(&dvm, 4).contains("0 slots are free"), "{}", refusal(&dvm, 4));
+    ask(&mut dvm, 5, with_hosts(2, &["n7"]));
+    dvm.submit(6, on("b.out", &["n7"]));
+    assert_eq!(say(&mut dvm, proc(0), ControlOrder::RefuseGrowth), Ok(()));
+    assert!(failure(&dvm, 5).contains("refuses more"));
+    assert_eq!(states(&mut dvm, 7), "n0 up, n1 up, n7 up", "another job runs there");
+}
+
+/// Nodes that come for a job that is over leave again (spec E69).
+#[test]
+fn nodes_for_a_job_that_is_over_leave_again() {
+    let mut dvm = full();
+    dvm.silent_nodes.insert("n5".to_owned());
+    ask(&mut dvm, 2, with_hosts(2, &["n5"]));
+    ask(&mut dvm, 3, resize(SizeChange::Fewer(1)));
+    assert!(refusal(&dvm, 3).contains("to be offered to it when nodes have come"), "{}", refusal(&dvm, 3));
+    dvm.exit_job(1);
+    assert!(failure(&dvm, 2).contains("has ended with job 1"), "{}", failure(&dvm, 2));
+    dvm.come(2);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up");
+    assert!(offers(&dvm).is_empty());
 }

@@ -1,9 +1,9 @@
 //! Scenarios about the size of an elastic job: requests for more and fewer processes (`pdvm resize`), and a job that
 //! takes offers, refuses them, or does not answer. The DVM keeps its size.
 
-use ferrite_types::{Duration, Grace, JobId, MapBy, SizeRange};
+use ferrite_types::{Duration, Grace, HostEntry, JobId, MapBy, SizeRange};
 use ferrite_wire::control::Request;
-use ferrite_wire::{JobResize, SizeChange};
+use ferrite_wire::{AddedHost, GrowRequest, JobResize, SizeChange, SlotChange};
 
 use crate::children::ChildPlan;
 use crate::fault::{self, Fault};
@@ -34,6 +34,9 @@ impl Scenario {
             let client = Client { patient: rng.permille(700), ..Client::default() };
             s.jobs.push(JobPlan { client, ..JobPlan::new(at, spec, Expect::Anything) });
         }
+        // Hosts that the DVM does not have. The draws are apart, so that scenarios without them stay as they were.
+        let mut of_hosts = Rng::new(seed ^ 0x512e_0000_0000_0002);
+        let brings = of_hosts.permille(300);
         for _ in 0..rng.between(1, 7) {
             let count = rng.between(0, all) as u32;
             let size = match rng.between(0, 4) {
@@ -42,7 +45,12 @@ impl Scenario {
                 _ => SizeChange::To(count),
             };
             let time_s = rng.permille(500).then(|| rng.between(0, 5) as u32);
-            let ask = JobResize { job: JobId(1), size, time_s, force: rng.permille(150), wait: true };
+            let nodes = (brings && of_hosts.permille(600)).then(|| {
+                let host = HostEntry::named(&format!("x{}", of_hosts.between(0, 3)));
+                let hosts = vec![AddedHost { host, slots: SlotChange::Set(s.slots) }];
+                Box::new(GrowRequest { hosts, ..GrowRequest::default() })
+            });
+            let ask = JobResize { job: JobId(1), size, time_s, force: rng.permille(150), wait: true, nodes };
             s.questions.push((rng.between(3 * SECOND, 60 * SECOND), Request::ResizeJob(ask)));
         }
         if is_struck {

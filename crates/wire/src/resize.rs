@@ -234,6 +234,8 @@ pub struct JobResize {
     pub force: bool,
     /// True for an answer at the end, false for one at the beginning.
     pub wait: bool,
+    /// The nodes that come first when too few slots are free for more processes (spec E69).
+    pub nodes: Option<Box<GrowRequest>>,
 }
 
 /// A change of a job's size.
@@ -271,6 +273,8 @@ pub enum JobResizeOutcome {
     Unchanged,
     /// Begun: the job has been told, and has this time (seconds).
     Begun(u32),
+    /// Begun: the nodes are on their way, and the job is told when they are there.
+    NodesFirst,
     /// The job has taken what was offered, wholly or partly, or all processes have ended.
     Done,
     /// The job has its former size, for this cause.

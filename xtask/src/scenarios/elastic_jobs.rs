@@ -22,6 +22,7 @@ pub(super) fn all() -> Vec<Scenario> {
         an_elastic_job_refuses_that_its_node_leaves_and_puts_it_off,
         an_elastic_job_takes_more_processes_and_gives_them_back,
         an_elastic_job_refuses_another_size_or_does_not_answer,
+        an_offer_brings_its_nodes_and_gives_them_back,
         the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for,
         an_elastic_job_answers_by_the_c_library_for_malleability_layers,
     ];
@@ -192,6 +193,39 @@ fn an_elastic_job_refuses_another_size_or_does_not_answer(c: &Context) -> Result
         c.tool("pdvm", "resize 4 -1 --force --wait --grace 1")?.run()?.code(0)?;
         c.tool("pdvm", "kill 4")?.run()?.code(0)?;
         finish(job)?.failure()?;
+        Ok(())
+    })
+}
+
+/// (spec E69)
+fn an_offer_brings_its_nodes_and_gives_them_back(c: &Context) -> Result<()> {
+    in_dvm(c, 2, &[], || {
+        let heard = c.file("takes", "")?;
+        let job = resized(c, &heard, "-n 2 --grace 60", "take=2")?;
+        let others = c.tool("prun", "-n 14 --host n0:8,n1:8 sleep 1000")?.start()?;
+        c.until("all slots are in use", GONE_LIMIT, || {
+            Ok(c.tool("pdvm", "status")?.run()?.stdout.contains("16 of 16 in use"))
+        })?;
+        c.tool("pdvm", "resize 2 +2 --wait")?.run()?.code(1)?.complains_about(&["0 slots are free", "--nodes"])?;
+        expect_up(c, [0, 1])?;
+        let grown = c.tool("pdvm", "resize 2 +2 --host n3:2 --wait")?.run()?.code(0)?;
+        says(&grown, "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
+        ensure!(lines_of(c, &heard, 7)?.iter().any(|line| line.starts_with("0.0: 2 more on n3")));
+        c.wait_for(4, "resized")?;
+        expect_up(c, [0, 1, 3])?;
+        c.tool("pdvm", "kill --tree 2")?.run()?.code(0)?;
+        finish(job)?.failure()?;
+        c.until("its node has left", GONE_LIMIT, || Ok(expect_up(c, [0, 1]).is_ok()))?;
+
+        let heard = c.file("refuses", "")?;
+        let job = resized(c, &heard, "-n 2 --grace 60", "refuse")?;
+        let refused = c.tool("pdvm", "resize 5 +2 --host n3:2 --wait")?.run()?.code(1)?;
+        refused.complains_about(&["Rank 0 of job 5 refuses more processes."])?;
+        c.until("its node has left", GONE_LIMIT, || Ok(expect_up(c, [0, 1]).is_ok()))?;
+        c.tool("pdvm", "kill 5")?.run()?.code(0)?;
+        finish(job)?.failure()?;
+        c.tool("pdvm", "kill 3")?.run()?.code(0)?;
+        finish(others)?.failure()?;
         Ok(())
     })
 }

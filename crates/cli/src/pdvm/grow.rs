@@ -31,6 +31,25 @@ pub(crate) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
     Ok(ResizeRequest::Grow(GrowRequest { count, queue, rm_job, alloc_id, req_id, terms, wait, ..named }))
 }
 
+/// Makes the request for nodes that come for an offer (`pdvm resize`); `None` = none are named.
+///
+/// # Errors
+/// A host that is none.
+pub(crate) fn for_offer(
+    hosts: &[String],
+    nodes: Option<u32>,
+    queue: Option<String>,
+) -> Result<Option<Box<GrowRequest>>, Failure> {
+    let mut ask = GrowAsk::default();
+    ask.add_hosts("--host", hosts)?;
+    let named = grow_request(&ask, Path::new(""))?;
+    if named.is_none() && nodes.is_none() {
+        return Ok(None);
+    }
+    let count = nodes.unwrap_or(0);
+    Ok(Some(Box::new(GrowRequest { count, queue, ..named.unwrap_or_default() })))
+}
+
 /// Reads the terms of the session.
 fn terms(options: &GrowOptions) -> Result<SessionTerms, UsageError> {
     if let (Some(limit), Some(warn)) = (options.time_limit, options.warn)

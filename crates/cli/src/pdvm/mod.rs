@@ -112,7 +112,10 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
             let request = shrink::request(how)?;
             put(&resize::answer(find()?, request, pushed, json)?)
         }
-        Verb::Resize(how) => put(&size::answer(find()?, &how, json)?),
+        Verb::Resize(how) => {
+            let nodes = grow::for_offer(&how.host, how.nodes, how.queue.clone())?;
+            put(&size::answer(find()?, &how, nodes, json)?)
+        }
         Verb::Session(of) => match session::order(of.verb)? {
             None => put(&session::list(&mut find()?, json)?),
             Some(order) => put(&session::carry_out(&mut find()?, &order, json)?),

@@ -284,6 +284,18 @@ pub(crate) struct ResizeOptions {
     /// parameter ferrite_resize_time
     #[arg(long, value_name = "SECONDS")]
     pub(crate) grace: Option<u32>,
+    /// Add these hosts first, as pdvm grow, if too few slots are free for more processes. They leave again when the job
+    /// does not take the offer, and when it ends
+    #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...", conflicts_with = "force")]
+    pub(crate) host: Vec<String>,
+    /// Add so many nodes first, of the allocation or of Slurm, if too few slots are free. They leave like those of
+    /// --host
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "force")]
+    pub(crate) nodes: Option<u32>,
+    /// Request these nodes from this queue (Slurm: partition) instead of that of the DVM's job
+    #[arg(long, value_name = "NAME", requires = "nodes", conflicts_with = "host",
+          value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) queue: Option<String>,
     /// End processes also if the job would refuse, or has fewer than its smallest size left
     #[arg(long)]
     pub(crate) force: bool,

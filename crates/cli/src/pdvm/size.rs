@@ -3,7 +3,7 @@
 use ferrite_client::Source;
 use ferrite_types::JobId;
 use ferrite_wire::control::{Reply, Request};
-use ferrite_wire::{JobResize, JobResizeOutcome, JobResized, SizeChange};
+use ferrite_wire::{GrowRequest, JobResize, JobResizeOutcome, JobResized, SizeChange};
 
 use super::dvm::{Dvm, WaitingDvm};
 use super::failure::Failure;
@@ -29,11 +29,16 @@ pub(crate) fn parse_size(word: &str) -> Result<SizeChange, String> {
     }
 }
 
-pub(super) fn answer(dvm: Dvm, how: &ResizeOptions, json: bool) -> Result<String, Failure> {
+pub(super) fn answer(
+    dvm: Dvm,
+    how: &ResizeOptions,
+    nodes: Option<Box<GrowRequest>>,
+    json: bool,
+) -> Result<String, Failure> {
     let job = dvm.number_of(&how.job)?;
-    let ResizeOptions { job: _, size, grace, force, wait } = *how;
+    let ResizeOptions { size, grace, force, wait, .. } = *how;
     let mut dvm = WaitingDvm::of(dvm, Source::empty())?;
-    let ask = JobResize { job, size, time_s: grace, force, wait };
+    let ask = JobResize { job, size, time_s: grace, force, wait, nodes };
     let resized = match dvm.ask(Request::ResizeJob(ask))? {
         Reply::JobResized(resized) => resized,
         _ => return Err(dvm.astray()),
@@ -59,6 +64,9 @@ fn render(resized: &JobResized) -> Result<String, Failure> {
         (JobResizeOutcome::Refused(cause), _) => return Err(Failure::NotResized(cause.clone())),
         (JobResizeOutcome::Failed(cause), _) => return Err(Failure::JobKeepsSize(cause.clone())),
         (JobResizeOutcome::Unchanged, _) => format!("Unchanged: job {job} has {has}\n"),
+        (JobResizeOutcome::NodesFirst, _) => {
+            format!("Growing: {count} more are offered to job {job} when its nodes have come\n")
+        }
         (JobResizeOutcome::Begun(time), true) => {
             format!("Offered: {count} more to job {job}, which has {} to take them\n", seconds(*time))
         }
@@ -83,6 +91,7 @@ pub(crate) fn body(resized: &JobResized) -> Result<JobSize, Failure> {
     let outcome = match outcome {
         JobResizeOutcome::Unchanged => "unchanged",
         JobResizeOutcome::Begun(_) => "begun",
+        JobResizeOutcome::NodesFirst => "requested",
         JobResizeOutcome::Done => "done",
         JobResizeOutcome::Refused(cause) => return Err(Failure::NotResized(cause.clone())),
         JobResizeOutcome::Failed(cause) => return Err(Failure::JobKeepsSize(cause.clone())),
@@ -122,6 +131,7 @@ mod tests {
         let lines = [
             line(false, 0, JobResizeOutcome::Unchanged),
             line(true, 2, JobResizeOutcome::Begun(30)),
+            line(true, 2, JobResizeOutcome::NodesFirst),
             line(true, 2, JobResizeOutcome::Done),
             line(false, 1, JobResizeOutcome::Begun(1)),
             line(false, 2, JobResizeOutcome::Done),

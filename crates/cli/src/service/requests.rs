@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::batch::line::Id;
+use crate::pdvm::grow::for_offer;
 use crate::pdvm::json::SCHEMA;
 use crate::pdvm::options::{GrowOptions, ShrinkOptions};
 use crate::pdvm::signal::parse_signal;
@@ -172,6 +173,10 @@ struct Resized {
     size: String,
     grace: Option<u32>,
     #[serde(default)]
+    hosts: Vec<String>,
+    nodes: Option<u32>,
+    queue: Option<String>,
+    #[serde(default)]
     force: bool,
     #[serde(default)]
     wait: bool,
@@ -245,9 +250,13 @@ fn cancelled(asked: Cancelled) -> Result<Ask, String> {
 
 /// The job is found later.
 fn resized(asked: Resized) -> Result<Ask, String> {
-    let Resized { job, task, size, grace, force, wait } = asked;
+    let Resized { job, task, size, grace, hosts, nodes, queue, force, wait } = asked;
     let size = parse_size(&size).map_err(|why| format!("size: {why}"))?;
-    let resize = JobResize { job: JobId(0), size, time_s: grace, force, wait };
+    if queue.is_some() && nodes.is_none() {
+        return Err("queue: give nodes as well, the number of nodes from there".to_owned());
+    }
+    let nodes = for_offer(&hosts, nodes, queue).map_err(|failure| format!("hosts: {failure}"))?;
+    let resize = JobResize { job: JobId(0), size, time_s: grace, force, wait, nodes };
     one(One { job, task }).map(|which| Ask::Resize(which, resize))
 }
 

@@ -342,7 +342,8 @@ fn a_client_asks_for_another_size_of_a_job() {
     let mut client = Client::new();
     let ask = json!({"schema": 1, "kind": "resize", "job": 3, "size": "+2", "grace": 9, "wait": true, "id": 5});
     let asked = |client: &mut Client| client.say(&ask).requests().remove(0);
-    let resize = JobResize { job: JobId(3), size: SizeChange::More(2), time_s: Some(9), force: false, wait: true };
+    let resize =
+        JobResize { job: JobId(3), size: SizeChange::More(2), time_s: Some(9), force: false, wait: true, nodes: None };
     let (number, request) = asked(&mut client);
     assert!(matches!(request, Request::ResizeJob(of) if of == resize));
     let end = |outcome| Reply::JobResized(JobResized { job: JobId(3), size: 6, is_offer: true, procs: 2, outcome });

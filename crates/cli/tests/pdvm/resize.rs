@@ -175,10 +175,14 @@ fn requests_for_processes_of_a_job_reach_the_dvm_as_they_were_meant() {
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), says, ""));
     run(pdvm(&fake).args(["resize", "--force", "7", "-2"]));
     run(pdvm(&fake).args(["resize", "7", "=4", "--json"]));
-    let ask = JobResize { job: JobId(7), size: SizeChange::To(4), time_s: None, force: false, wait: false };
+    run(pdvm(&fake).args(["resize", "7", "=4", "--nodes", "2", "--queue", "low"]));
+    let ask =
+        JobResize { job: JobId(7), size: SizeChange::To(4), time_s: None, force: false, wait: false, nodes: None };
     let more = JobResize { size: SizeChange::More(2), time_s: Some(5), wait: true, ..ask.clone() };
     let fewer = JobResize { size: SizeChange::Fewer(2), force: true, ..ask.clone() };
-    assert_eq!(fake.asked(), [more, fewer, ask].map(Request::ResizeJob));
+    let nodes = GrowRequest { count: 2, queue: Some("low".to_owned()), ..GrowRequest::default() };
+    let with_nodes = JobResize { nodes: Some(Box::new(nodes)), ..ask.clone() };
+    assert_eq!(fake.asked(), [more, fewer, ask, with_nodes].map(Request::ResizeJob));
     let (code, _, err) = told(&run(pdvm(&fake).args(["resize", "7", "2"])));
     assert!(code == Some(1) && err.contains("+N for more"), "{err}");
 }

@@ -52,13 +52,29 @@ pub(super) struct Sizes {
     until: BTreeMap<ProcId, Time>,
     /// Answers that the head has not taken, by daemon and token.
     given: BTreeMap<(DaemonRank, PmixToken), (ProcId, ControlOrder, Time)>,
+    /// True when only offers bring daemons.
+    has_comers: bool,
+    /// Daemons that have come for an offer and run nothing yet, and when they came.
+    comers: BTreeMap<DaemonRank, Time>,
+    daemons: u32,
+    now: Time,
     is_struck: bool,
     ending: bool,
 }
 
 impl Sizes {
     pub(super) fn new(scenario: &Scenario) -> Sizes {
-        Sizes { slots: scenario.slots, ..Sizes::default() }
+        let brings = |request: &Request| matches!(request, Request::ResizeJob(ask) if ask.nodes.is_some());
+        let has_comers = scenario.questions.iter().any(|(_, request)| brings(request));
+        Sizes { slots: scenario.slots, daemons: scenario.daemons, has_comers, ..Sizes::default() }
+    }
+
+    /// Requires that nodes which have come for an offer leave when nothing has started there (spec E69).
+    fn comers_leave(&self) -> Result<(), String> {
+        let late = self.comers.iter().find(|(_, came)| **came + 2 * LONGEST < self.now);
+        require(late.is_none() || !self.is_calm(), || {
+            format!("daemon {:?} has come for an offer that is over, and is still there", late.map(|(rank, _)| rank))
+        })
     }
 
     fn is_calm(&self) -> bool {
@@ -247,10 +263,21 @@ impl Invariant for Sizes {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Fault { .. } | Observation::Cut { .. } => self.is_struck = true,
-            Observation::ProcBorn { rank, proc } => return self.is_born(*rank, *proc),
+            Observation::Born { rank } if self.has_comers && rank.0 >= self.daemons => {
+                self.comers.insert(*rank, self.now);
+            }
+            Observation::ProcBorn { rank, proc } => {
+                self.comers.remove(rank);
+                return self.is_born(*rank, *proc);
+            }
             Observation::ProcEnded { proc, .. } => drop(self.living.remove(proc)),
-            Observation::Gone { rank, .. } => self.living.retain(|_, on| on != rank),
+            Observation::Gone { rank, .. } => {
+                self.comers.remove(rank);
+                self.living.retain(|_, on| on != rank);
+            }
             Observation::Input { rank, at, input, .. } => {
+                self.now = *at;
+                self.comers_leave()?;
                 match input {
                     Input::Head(HeadInput::Request { id, request: Request::ResizeJob(ask) }) => {
                         let open = Open { ask: ask.clone(), at: *at, told: BTreeSet::new() };

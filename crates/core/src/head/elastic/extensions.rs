@@ -312,6 +312,12 @@ impl Head {
         self.withdraw_requests(asked, PMIX_ERR_JOB_CANCELED, "The job that asked for the nodes is over.", cx);
     }
 
+    /// Withdraws the extension for an offer to a job that is over (spec E69).
+    pub(super) fn withdraw_for_offer(&mut self, root: JobId, cx: &mut Cx) {
+        let is_its = |waiting: &Waiting| waiting.requester == Requester::Offer(root);
+        self.withdraw_requests(is_its, PMIX_ERR_JOB_CANCELED, "The job is over.", cx);
+    }
+
     pub(in crate::head) fn withdraw_of_session(&mut self, session: SessionId, why: &str, cx: &mut Cx) {
         self.withdraw_requests(|waiting| waiting.plan.session == Some(session), PMIX_ERR_JOB_CANCELED, why, cx);
     }

@@ -4,10 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::pmix_status::FERRITE_GROWTH_OFFERED;
-use ferrite_types::{Duration, JobId, NodeId, PmixStatus, ProcId, SessionId};
-use ferrite_wire::{EventInfo, EventRange, EventSource, GrowthOffer, JobResize, JobResizeOutcome, PmixEvent};
+use ferrite_types::{CampaignId, Duration, JobId, NodeId, PmixStatus, ProcId, SessionId};
+use ferrite_wire::{
+    EventInfo, EventRange, EventSource, GrowRequest, GrowthOffer, Inheritance, JobResize, JobResizeOutcome, PmixEvent,
+    Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+};
 
-use super::sizes::{What, name_of, processes};
+use super::phase::Change;
+use super::plan::Plan;
+use super::requester::Requester;
+use super::sizes::{Pending, What, name_of, processes};
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -24,6 +30,8 @@ pub(super) struct Offer {
     session: SessionId,
     /// The spawned job that has got the slots, and is being started.
     taker: Option<JobId>,
+    /// The nodes that have come for it (spec E69).
+    brought: Vec<NodeId>,
 }
 
 impl Offer {
@@ -40,33 +48,136 @@ impl Head {
         if seconds == 0 {
             return Err("An offer needs time: give --grace 1 or more.".to_owned());
         }
-        let (session, alloc_id) = self.session_of_tree(root);
-        let reserved = self.keep_slots(session, count).map_err(|free| {
-            let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
-            let (job, wanted) =
-                (ask.job, if count == 1 { "1 is wanted".to_owned() } else { format!("{count} are wanted") });
-            format!("{free} {slots} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`.")
-        })?;
+        let session = self.jobs.session_of_tree(root);
+        let reserved = self.keep_slots(session, count, &[]).map_err(|free| too_few(ask.job, count, free))?;
         let id = self.elastic.campaigns.number();
-        let slots = reserved.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();
-        let offer = Offer { procs: count, reserved, session, taker: None };
+        let offer = Offer { procs: count, reserved, session, taker: None, brought: Vec::new() };
         self.open_size_change(root, ask, (seconds, id), What::Offer(offer), cx);
-        let until = cx.now + Duration::from_secs(seconds.into());
-        if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
-            pending.until = Some(until);
+        self.present(root, cx);
+        Ok(())
+    }
+
+    /// Gets nodes for an offer for which too few slots are free (spec E69). Returns the campaign that is to begin, if
+    /// no manager has to grant them first.
+    pub(super) fn get_nodes_for_offer(
+        &mut self,
+        root: JobId,
+        count: u32,
+        ask: &JobResize,
+        nodes: &GrowRequest,
+        cx: &mut Cx,
+    ) -> Result<Option<CampaignId>, String> {
+        let seconds = ask.time_s.unwrap_or_else(|| self.resize_time());
+        if seconds == 0 {
+            return Err("An offer needs time: give --grace 1 or more.".to_owned());
         }
-        cx.set_timer(HeadTimer::Campaign(id), until);
+        let (session, alloc_id) = self.session_of_tree(root);
+        let id = self.elastic.campaigns.number();
+        let own = (session != SessionId::DVM).then_some(alloc_id);
+        // A new allocation lasts as long as the job with all that it has spawned.
+        let inheritance = own.is_none().then_some(Inheritance::Child);
+        let terms = SessionTerms { inheritance, ..SessionTerms::default() };
+        let request = GrowRequest { alloc_id: own, req_id: Some(name_of(id)), terms, wait: false, ..nodes.clone() };
+        self.open_size_change(root, ask, (seconds, id), What::Coming(count), cx);
+        let (campaign, resize) = self.resize(&ResizeRequest::Grow(request), Requester::Offer(root), cx);
+        match resize.outcome {
+            ResizeOutcome::Refused { cause, .. } | ResizeOutcome::Failed { cause, .. } => {
+                self.elastic.sizes.open.remove(&root);
+                Err(cause)
+            }
+            ResizeOutcome::Unchanged | ResizeOutcome::Done => {
+                self.elastic.sizes.open.remove(&root);
+                Err(too_few(ask.job, count, self.free_of(session)))
+            }
+            ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => Ok(campaign),
+        }
+    }
+
+    /// Handles the end of the request for nodes for an offer: the offer is made, or the nodes go back without a process
+    /// having started there (spec E69).
+    pub(super) fn on_nodes_for_offer(&mut self, root: JobId, resize: &Resize, cx: &mut Cx) {
+        let has_come = resize.outcome == ResizeOutcome::Done;
+        let brought = if has_come { resize.nodes.as_slice() } else { &[] };
+        let brought: Vec<NodeId> = brought.iter().filter_map(|name| self.pool.find(name)).collect();
+        let Some(Pending { what: What::Coming(count), job, .. }) = self.elastic.sizes.open.get(&root) else {
+            return self.return_unused(&brought, cx);
+        };
+        let (count, job, session) = (*count, *job, self.jobs.session_of_tree(root));
+        let kept = match &resize.outcome {
+            ResizeOutcome::Failed { cause, .. } | ResizeOutcome::Refused { cause, .. } => Err(cause.clone()),
+            ResizeOutcome::Done | ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
+                self.room_in_tree(root, job, count)
+                    .and_then(|()| self.keep_slots(session, count, &brought).map_err(|free| too_few(job, count, free)))
+            }
+        };
+        match kept {
+            Ok(reserved) => {
+                if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
+                    pending.what = What::Offer(Offer { procs: count, reserved, session, taker: None, brought });
+                }
+                self.present(root, cx);
+            }
+            Err(cause) => {
+                self.close_size_change(root, 0, JobResizeOutcome::Failed(cause), cx);
+                self.return_unused(&brought, cx);
+            }
+        }
+    }
+
+    /// Withdraws a request for nodes whose job is over (spec E69).
+    pub(super) fn settle_coming(&mut self, root: JobId, cx: &mut Cx) {
+        if self.jobs.worlds_of(root).is_empty() {
+            let job = self.elastic.sizes.open[&root].job;
+            self.close_size_change(root, 0, JobResizeOutcome::Failed(format!("Job {job} is over.")), cx);
+            self.withdraw_for_offer(root, cx);
+        }
+    }
+
+    /// Gives nodes back that came for an offer and are not in use (spec E69).
+    fn return_unused(&mut self, brought: &[NodeId], cx: &mut Cx) {
+        if self.dvm.is_ending() {
+            return;
+        }
+        let is_unused = |node: &NodeId| {
+            let record = self.pool.record(*node);
+            let is_idle = record.daemon.is_some() && record.slots_inuse == 0;
+            is_idle && self.elastic.campaigns.of_node(*node).is_none()
+        };
+        let nodes: Vec<NodeId> = brought.iter().copied().filter(is_unused).collect();
+        if nodes.is_empty() {
+            return;
+        }
+        let (change, alloc_id) = (Change::shrink(BTreeSet::new(), None, true), self.alloc_id_of(&nodes));
+        let plan = Plan { change, alloc_id, req_id: None, is_requested: false, nodes };
+        let campaign = self.open_campaign(plan, Requester::Nobody, cx);
+        self.proceed(campaign, cx);
+    }
+
+    /// Tells the processes of a job of the offer that is kept for it, and lets its time run.
+    fn present(&mut self, root: JobId, cx: &mut Cx) {
+        let (_, own) = self.session_of_tree(root);
+        let Some(Pending { id, seconds, until, what: What::Offer(offer), .. }) = self.elastic.sizes.open.get_mut(&root)
+        else {
+            return;
+        };
+        let (id, seconds, count) = (*id, *seconds, offer.procs);
+        let (reserved, brought) = (offer.reserved.clone(), offer.brought.clone());
+        let end = cx.now + Duration::from_secs(seconds.into());
+        *until = Some(end);
+        let alloc_id = if brought.is_empty() { own } else { self.alloc_id_of(&brought) };
+        cx.set_timer(HeadTimer::Campaign(id), end);
+        let slots = reserved.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();
         let procs = self.jobs.worlds_of(root).into_iter().map(|job| (job, Vec::new())).collect();
         let offer = GrowthOffer { root, procs: count, slots, seconds, alloc_id, req_id: name_of(id) };
         let info = EventInfo::Growth(Box::new(offer));
         let event = PmixEvent { code: FERRITE_GROWTH_OFFERED, source: EventSource::Dvm, info };
         self.raise(event, EventRange::Named { procs, tools: Vec::new() }, cx);
-        Ok(())
     }
 
-    /// Keeps so many free slots of a session (spec E54), or says how many are free.
-    fn keep_slots(&mut self, session: SessionId, count: u32) -> Result<BTreeMap<NodeId, u32>, u32> {
-        let free = self.free_on_nodes(session);
+    /// Keeps so many free slots of a session, on these nodes first (spec E54), or says how many are free.
+    fn keep_slots(&mut self, session: SessionId, count: u32, first: &[NodeId]) -> Result<BTreeMap<NodeId, u32>, u32> {
+        let mut free = self.free_on_nodes(session);
+        free.sort_by_key(|(node, _)| !first.contains(node));
         let all: u32 = free.iter().map(|(_, free)| *free).sum();
         if all < count {
             return Err(all);
@@ -208,7 +319,7 @@ impl Head {
         let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else {
             return false;
         };
-        let Ok(kept) = self.keep_slots(offer.session, offer.procs) else { return false };
+        let Ok(kept) = self.keep_slots(offer.session, offer.procs, &[]) else { return false };
         if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
             (offer.reserved, offer.taker) = (kept, None);
         }
@@ -218,7 +329,22 @@ impl Head {
     /// Ends an offer: what is left of its slots goes back.
     fn end_offer(&mut self, root: JobId, procs: u32, outcome: JobResizeOutcome, cx: &mut Cx) {
         self.give_offered_back(root);
+        let brought = match self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
+            Some(What::Offer(offer)) => std::mem::take(&mut offer.brought),
+            _ => Vec::new(),
+        };
         self.close_size_change(root, procs, outcome, cx);
+        self.return_unused(&brought, cx);
         self.serve_queue(cx);
     }
+}
+
+/// Says that too few slots are free for an offer.
+fn too_few(job: JobId, count: u32, free: u32) -> String {
+    let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
+    let wanted = if count == 1 { "1 is wanted".to_owned() } else { format!("{count} are wanted") };
+    format!(
+        "{free} {slots} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`, or have them come \
+         for the offer: `pdvm resize --nodes` or `--host`."
+    )
 }

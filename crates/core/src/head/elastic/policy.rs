@@ -163,6 +163,7 @@ impl Head {
     /// The slots of these nodes that are to be free soon: of processes that are to end, and of offers (spec E63).
     fn coming_to(&self, nodes: &BTreeSet<NodeId>) -> u32 {
         let of = |what: &What| match what {
+            What::Coming(_) => 0,
             What::Offer(offer) => offer.kept_on(nodes),
             What::Retirement(retirement) => {
                 let ends = retirement.procs.iter().filter(|proc| self.jobs.has_living(**proc));
@@ -191,5 +192,5 @@ impl Head {
 }
 
 fn order(root: JobId, size: SizeChange) -> JobResize {
-    JobResize { job: root, size, time_s: None, force: false, wait: false }
+    JobResize { job: root, size, time_s: None, force: false, wait: false, nodes: None }
 }

@@ -1,6 +1,6 @@
 //! Requesters of campaigns: each hears of the end by the reply to its request, by an event, or not at all.
 
-use ferrite_types::{AllocReqId, DaemonRank, ProcId, SessionId};
+use ferrite_types::{AllocReqId, DaemonRank, JobId, ProcId, SessionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Resize, ResizeOutcome, SessionTerms};
 
@@ -25,6 +25,8 @@ pub(in crate::head) enum Requester {
     Answered(RequestId),
     /// A process, reached through its daemon.
     Proc(ProcId, DaemonRank),
+    /// The head itself: nodes for an offer to the elastic job with this root (spec E69).
+    Offer(JobId),
     /// A client that has ordered a session; the reply comes when the session is there.
     OrderedBy(RequestId),
     /// A process or tool that has ordered a session: its daemon, and the number of its question there.
@@ -37,7 +39,7 @@ impl Requester {
         match self {
             Requester::Waiting(own) | Requester::Answered(own) | Requester::OrderedBy(own) => own == request,
             Requester::Pushed(waits) => waits == Some(request),
-            Requester::Nobody | Requester::Proc(..) | Requester::OrderedAt(..) => false,
+            Requester::Nobody | Requester::Offer(_) | Requester::Proc(..) | Requester::OrderedAt(..) => false,
         }
     }
 
@@ -65,6 +67,7 @@ impl Head {
             Requester::Waiting(request) | Requester::Pushed(Some(request)) => {
                 cx.reply(request, Reply::Resize(Box::new(resize)))
             }
+            Requester::Offer(root) => self.on_nodes_for_offer(root, &resize, cx),
             Requester::OrderedBy(request) => {
                 let reply = match resize.outcome {
                     ResizeOutcome::Failed { cause, .. } => Reply::Refused(cause),

@@ -48,6 +48,8 @@ pub(super) struct Pending {
 /// The two kinds of changes.
 #[derive(Debug)]
 pub(super) enum What {
+    /// Nodes are on their way, on which so many processes will be offered (spec E69).
+    Coming(u32),
     Offer(Offer),
     Retirement(Retirement),
 }
@@ -62,14 +64,20 @@ enum Plan {
 impl Pending {
     /// The change as far as it is known at its beginning.
     fn step(&self) -> SizeStep {
-        let is_offer = matches!(self.what, What::Offer(_));
+        let is_offer = self.is_offer();
         let (procs, begun_us) = (self.procs(), self.begun.0);
         SizeStep { is_offer, procs, begun_us, ended_us: None, done: 0, size: 0, cause: String::new() }
+    }
+
+    /// True for more processes.
+    fn is_offer(&self) -> bool {
+        matches!(self.what, What::Coming(_) | What::Offer(_))
     }
 
     /// The number of its processes.
     fn procs(&self) -> u32 {
         match &self.what {
+            What::Coming(procs) => *procs,
             What::Offer(offer) => offer.procs,
             What::Retirement(retirement) => retirement.procs.len() as u32,
         }
@@ -93,11 +101,17 @@ impl Elastic {
 impl Head {
     /// Handles a client's request for another size of a job (spec E54, E57).
     pub(in crate::head) fn on_job_resize(&mut self, request: RequestId, ask: &JobResize, cx: &mut Cx) {
+        let mut campaign = None;
         let begun = match self.plan_size(ask) {
             Err(cause) => Err((false, JobResizeOutcome::Refused(cause))),
             Ok((_, Plan::Nothing)) => Err((false, JobResizeOutcome::Unchanged)),
             Ok((root, Plan::Offer(count))) => {
-                let offered = self.offer(root, count, ask, cx);
+                let offered = match &ask.nodes {
+                    Some(nodes) if self.free_of(self.jobs.session_of_tree(root)) < count => {
+                        self.get_nodes_for_offer(root, count, ask, nodes, cx).map(|of| campaign = of)
+                    }
+                    _ => self.offer(root, count, ask, cx),
+                };
                 offered.map(|()| root).map_err(|cause| (true, JobResizeOutcome::Refused(cause)))
             }
             Ok((root, Plan::Retirement(count))) => {
@@ -114,12 +128,18 @@ impl Head {
                 let Some(pending) = self.elastic.sizes.open.get_mut(&root) else { return };
                 if ask.wait {
                     pending.requester = Some(request);
-                    return;
+                } else {
+                    let (is_offer, procs) = (pending.is_offer(), pending.procs());
+                    let outcome = match pending.what {
+                        What::Coming(_) => JobResizeOutcome::NodesFirst,
+                        What::Offer(_) | What::Retirement(_) => JobResizeOutcome::Begun(pending.seconds),
+                    };
+                    let resized = self.job_resized(ask.job, is_offer, procs, outcome);
+                    cx.reply(request, Reply::JobResized(resized));
                 }
-                let (is_offer, procs) = (matches!(pending.what, What::Offer(_)), pending.procs());
-                let outcome = JobResizeOutcome::Begun(pending.seconds);
-                let resized = self.job_resized(ask.job, is_offer, procs, outcome);
-                cx.reply(request, Reply::JobResized(resized));
+                if campaign.is_some() {
+                    self.go_on_after(campaign, cx);
+                }
             }
         }
     }
@@ -137,6 +157,7 @@ impl Head {
         if let Some(pending) = self.elastic.sizes.open.get(&root) {
             let (count, verb) = (processes(pending.procs()), if pending.procs() == 1 { "is" } else { "are" });
             let what = match &pending.what {
+                What::Coming(_) => format!("{verb} to be offered to it when nodes have come"),
                 What::Offer(_) => format!("{verb} offered to it"),
                 What::Retirement(_) => format!("of it {verb} to end"),
             };
@@ -156,6 +177,14 @@ impl Head {
             }
             1.. => check_most(id, range, all, count).map(|()| (root, Plan::Offer(count))),
             _ => self.check_least(ask, range, size, count).map(|()| (root, Plan::Retirement(count))),
+        }
+    }
+
+    /// Refuses an offer for which a job has grown too large meanwhile (spec E69).
+    pub(super) fn room_in_tree(&self, root: JobId, job: JobId, count: u32) -> Result<(), String> {
+        match self.jobs.range_of_tree(root) {
+            Some(range) => check_most(job, range, self.size_of_tree(root), count),
+            None => Err(format!("Job {job} is over.")),
         }
     }
 
@@ -222,6 +251,7 @@ impl Head {
         let roots: Vec<JobId> = self.elastic.sizes.open.keys().copied().collect();
         for root in roots {
             match self.elastic.sizes.open[&root].what {
+                What::Coming(_) => self.settle_coming(root, cx),
                 What::Offer(_) => self.settle_offer(root, cx),
                 What::Retirement(_) => self.settle_retirement(root, cx),
             }
@@ -242,11 +272,14 @@ impl Head {
         let Some(pending) = self.elastic.sizes.open.remove(&root) else { return };
         cx.cancel_timer(HeadTimer::Campaign(pending.id));
         self.jobs.worlds_of(root).into_iter().for_each(|world| self.membership_changes(world));
-        let is_offer = matches!(pending.what, What::Offer(_));
+        let is_offer = pending.is_offer();
         self.pause_policy(root, is_offer, &outcome, cx);
         let cause = match &outcome {
             JobResizeOutcome::Failed(cause) | JobResizeOutcome::Refused(cause) => cause.clone(),
-            JobResizeOutcome::Unchanged | JobResizeOutcome::Begun(_) | JobResizeOutcome::Done => String::new(),
+            JobResizeOutcome::Unchanged
+            | JobResizeOutcome::Begun(_)
+            | JobResizeOutcome::NodesFirst
+            | JobResizeOutcome::Done => String::new(),
         };
         let size = self.staying_of_tree(root);
         let step = SizeStep { ended_us: Some(cx.now.0), done: procs, size, cause, ..pending.step() };
@@ -291,7 +324,7 @@ impl Head {
     pub(in crate::head) fn tree_size(&self, root: JobId, range: SizeRange) -> TreeSize {
         let pending = self.elastic.sizes.open.get(&root);
         let change = pending.map(|pending| PendingChange {
-            is_offer: matches!(pending.what, What::Offer(_)),
+            is_offer: pending.is_offer(),
             procs: pending.procs(),
             until_us: pending.until.map(|until| until.0),
         });

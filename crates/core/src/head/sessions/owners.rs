@@ -31,6 +31,7 @@ impl Owner {
     pub(in crate::head) fn of(requester: Requester) -> Option<Owner> {
         match requester {
             Requester::Proc(proc, _) => Some(Owner::Job(proc.job)),
+            Requester::Offer(root) => Some(Owner::Job(root)),
             Requester::Waiting(request) | Requester::Answered(request) => Some(Owner::Client(request)),
             Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..) => None,
         }

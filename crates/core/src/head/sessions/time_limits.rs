@@ -214,7 +214,11 @@ impl Head {
         let nodes = self.pool.names(&nodes);
         let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, nodes, seconds_left });
         match asked_by {
-            Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..) => {}
+            Requester::Nobody
+            | Requester::Offer(_)
+            | Requester::Pushed(_)
+            | Requester::OrderedBy(_)
+            | Requester::OrderedAt(..) => {}
             Requester::Waiting(request) | Requester::Answered(request) => {
                 cx.effect(Effect::TimeWarning { request, warning });
             }
