@@ -230,7 +230,7 @@ pub(crate) fn tie_by(signal: Signal, command: &mut Command) {
         rustix::process::setsid()?;
         rustix::process::set_parent_process_death_signal(Some(signal))?;
         if rustix::process::getppid() != Some(parent) {
-            return Err(io::Error::other("the parent is gone"));
+            return Err(rustix::io::Errno::SRCH.into());
         }
         for signal in [libc::SIGTTIN, libc::SIGTTOU, libc::SIGHUP, libc::SIGINT] {
             // SAFETY: `signal` is async-signal-safe and `SIG_DFL` installs no handler.
@@ -238,8 +238,8 @@ pub(crate) fn tie_by(signal: Signal, command: &mut Command) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes system calls only; it neither allocates nor locks (the error
-    // of a vanished parent allocates, which a process with one thread may do).
+    // SAFETY: between fork and exec the closure makes system calls only; it neither allocates nor locks, so a process
+    // with several threads may do it.
     unsafe { command.pre_exec(child_side) };
 }
 
