@@ -1,4 +1,4 @@
-//! The variables by which a PMIx tool that starts a launcher says how the two meet (spec L94, L147).
+//! The variables by which a PMIx tool that starts a launcher says how the two meet (spec L94, L139, L147).
 
 use std::path::PathBuf;
 
@@ -53,6 +53,26 @@ impl Called {
         Ok(Called { file, caller, keepalive })
     }
 
+    /// Reads the variables for a client of a DVM; `None` = no tool directs it (spec L139). `leaves` is the option by
+    /// which it has no job of its own to be directed.
+    ///
+    /// # Errors
+    /// A value that cannot be read, or a command line that cannot be directed.
+    pub(crate) fn of_client(
+        command: &str,
+        leaves: Option<&str>,
+        environment: &Environment,
+    ) -> Result<Option<(Caller, Option<Keepalive>)>, Complaint> {
+        if let Some(option) = leaves {
+            Called::refuse(&format!("{command} {option}"), environment)?;
+        }
+        if environment.get(ADDRESS).is_none_or(String::is_empty) {
+            return Ok(None);
+        }
+        let called = Called::of(environment)?;
+        Ok(called.caller.map(|caller| (caller, called.keepalive)))
+    }
+
     /// Complains of a tool that wants to direct a command which cannot be directed.
     ///
     /// # Errors
@@ -62,7 +82,7 @@ impl Called {
             None => Ok(()),
             Some(_) => Err((
                 format!("{ADDRESS} is set: a tool wants to direct {command}, which calls no tool"),
-                "Let the tool start prterun, or spawn its job itself in the DVM (PMIx_Spawn). Without a tool, unset it.",
+                "Let the tool start prterun or prun, or spawn its job itself in the DVM (PMIx_Spawn). Without a tool, unset it.",
             )),
         }
     }
@@ -115,5 +135,16 @@ mod tests {
             let (what, _) = called(&[&own[..], &[(ADDRESS, "t;tcp4://h:1")]].concat()).unwrap_err();
             assert!(what.contains(NAME[0]), "{what}");
         }
+    }
+
+    /// (spec L139)
+    #[test]
+    fn a_client_that_leaves_before_its_job_is_over_cannot_be_directed() {
+        let environment: Environment = [(ADDRESS.to_owned(), "t;tcp4://h:1".to_owned())].into();
+        let read = |option, environment: &Environment| Called::of_client("prun", option, environment);
+        assert!(read(None, &environment).is_ok_and(|called| called.is_some()));
+        let (what, _) = read(Some("--detach"), &environment).unwrap_err();
+        assert!(what.contains("prun --detach"), "{what}");
+        assert_eq!(read(Some("--detach"), &Environment::default()), Ok(None));
     }
 }

@@ -4,7 +4,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source, read_piece};
+use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Patience, Source, read_piece};
+use ferrite_driver::{Dial, Directed, ToolCall};
 use ferrite_types::{JobId, PictureFormat, Signal, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
@@ -38,9 +39,11 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 /// Runs a job, or a list of them, in a DVM that is running.
 pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 {
-    if let Err((what, next)) = Called::refuse(name, &around.environment) {
-        return command::refuse(name, &what, next);
-    }
+    let leaves = if run.batch.is_some() { Some("--batch") } else { run.detach.then_some("--detach") };
+    let called = match Called::of_client(name, leaves, &around.environment) {
+        Ok(called) => called,
+        Err((what, next)) => return command::refuse(name, &what, next),
+    };
     let asked = run.clone();
     let setup = match setup::prepare_client(run, &[], around) {
         Ok(setup) => setup,
@@ -72,9 +75,32 @@ pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 
         },
     };
     match pictures_of(name, &setup) {
-        Ok(pictures) => run_one(name, connection, setup, pictures),
+        Ok(pictures) => {
+            let call = called.map(|(caller, keepalive)| ToolCall {
+                caller,
+                keepalive,
+                dvm: connection.dvm().to_owned(),
+                dial: dial(&connect, setup.tmpdir_base.as_deref(), around),
+                params: setup.params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            });
+            run_one(name, connection, setup, pictures, call)
+        }
         Err(code) => code,
     }
+}
+
+/// Returns how further connections are made to the selected DVM.
+fn dial(connect: &Connect, tmpdir_base: Option<&str>, around: &Surroundings) -> Dial {
+    let (selector, key) = (connect.selector.clone(), connect.key.clone());
+    let here = here(tmpdir_base, around);
+    Box::new(move || {
+        let connection = ferrite_client::connect(&selector, key.as_deref(), Patience::default(), &here);
+        connection.map(Connection::into_stream).map_err(|error| error.to_string())
+    })
+}
+
+fn here(tmpdir_base: Option<&str>, around: &Surroundings) -> Here {
+    Here::of(around.hostname.clone(), tmpdir_base, |name| around.environment.get(name).cloned())
 }
 
 /// Checks the files of pictures and tables; an exit code when they cannot be kept, after printing the error.
@@ -111,8 +137,12 @@ pub(crate) fn find(
         command::refuse(name, "--do-not-connect leaves no DVM that could do it", "Remove the option.");
         return None;
     }
-    let here = Here::of(around.hostname.clone(), tmpdir_base, |name| around.environment.get(name).cloned());
-    match ferrite_client::connect(&connect.selector, connect.key.as_deref(), connect.patience, &here) {
+    match ferrite_client::connect(
+        &connect.selector,
+        connect.key.as_deref(),
+        connect.patience,
+        &here(tmpdir_base, around),
+    ) {
         Ok(connection) => Some(connection),
         Err(error) => {
             command::refuse(name, &error.to_string(), error.next_step());
@@ -121,11 +151,17 @@ pub(crate) fn find(
     }
 }
 
-fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictures: Pictures) -> i32 {
+fn run_one(
+    name: &'static str,
+    connection: Connection,
+    setup: ClientSetup,
+    pictures: Pictures,
+    call: Option<ToolCall>,
+) -> i32 {
     let ClientSetup { run, grow, forwarded_env, signals, .. } = setup;
     let reads = !run.detach && run.spec.stdin != Some(StdinTarget::None);
     let input = if reads { Source::stdin() } else { Source::empty() };
-    let client = match ClientLoop::new(connection, input, &heard(&signals)) {
+    let mut client = match ClientLoop::new(connection, input, &heard(&signals)) {
         Ok(client) => client,
         Err(error) => {
             return command::refuse(name, &format!("cannot watch the job: {error}"), "See `ulimit -n`, and try again.");
@@ -143,9 +179,17 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
         launcher: machine::launcher(name),
         ..Submission::of(run.spec)
     };
+    let (submission, directed) = match call {
+        None => (submission, None),
+        Some(call) => match ask_tool(name, &mut client, call, submission) {
+            Ok((submission, directed)) => (submission, Some(directed)),
+            Err(code) => return code,
+        },
+    };
     let mut watch = Watch {
         name,
         client,
+        directed,
         nspace: None,
         files,
         pictures,
@@ -164,10 +208,65 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
     }
 }
 
+/// The pause between two looks for the answer of a tool.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Calls the tool that has started this command, and waits until it lets the command go on (spec L139). An exit code
+/// when it never will, after printing the error.
+fn ask_tool(
+    name: &str,
+    client: &mut ClientLoop,
+    call: ToolCall,
+    submission: Submission,
+) -> Result<(Submission, Directed), i32> {
+    let directed = match Directed::call(call, submission) {
+        Ok(directed) => directed,
+        Err(error) => {
+            let next = "See `ulimit -u`, and try again.";
+            return Err(command::refuse(name, &format!("the tool cannot be called: {error}"), next));
+        }
+    };
+    loop {
+        if let Some(answer) = directed.answer() {
+            return match answer {
+                Ok(submission) => {
+                    // The messages about its steps are those that a tool gets.
+                    client.send(&ClientMessage::Tool);
+                    Ok((*submission, directed))
+                }
+                Err(cause) => {
+                    frame::print(&frame::framed(name, &[&cause]));
+                    directed.end(None);
+                    Err(REFUSED)
+                }
+            };
+        }
+        match client.next(Some(LOOK)) {
+            ClientEvent::Signal(Signal::INT | Signal::TERM | Signal::HUP) => {
+                directed.end(None);
+                return Err(REFUSED);
+            }
+            ClientEvent::Gone(error) => {
+                frame::print(&frame::framed(name, &[&error.to_string(), error.next_step()]));
+                directed.end(None);
+                return Err(REFUSED);
+            }
+            // Nothing was asked yet; signals for the job come before it.
+            ClientEvent::Message(_)
+            | ClientEvent::Signal(_)
+            | ClientEvent::Input(_)
+            | ClientEvent::OutputBroken(..)
+            | ClientEvent::Timeout => {}
+        }
+    }
+}
+
 /// One job, as its submitter sees it.
 struct Watch {
     name: &'static str,
     client: ClientLoop,
+    /// The tool that has started this command and directs it.
+    directed: Option<Directed>,
     nspace: Option<String>,
     /// Paths of the files that the job brings along.
     files: Vec<String>,
@@ -207,8 +306,9 @@ impl Watch {
 
     fn on_message(&mut self, message: DvmMessage) -> Option<i32> {
         match message {
-            DvmMessage::Accepted { id: ID, nspace, .. } => {
+            DvmMessage::Accepted { id: ID, job, nspace } => {
                 self.report(format!("the job is {nspace}"));
+                self.directed.iter().for_each(|tool| tool.accepted(job));
                 self.nspace = Some(nspace);
             }
             DvmMessage::Output { id: ID, stream, data, .. } => self.client.write(stream, &data),
@@ -221,6 +321,8 @@ impl Watch {
                     self.client.send(&ClientMessage::File { id: ID, piece });
                 }
             }
+            DvmMessage::Launched { id: ID, result: Ok(()) } => self.directed.iter().for_each(Directed::runs),
+            DvmMessage::ReadyForDebug { id: ID } => self.directed.iter().for_each(Directed::waits),
             DvmMessage::Reply { id: ID, reply } => return Some(self.on_reply(reply)),
             // Other messages belong to no request of this client.
             _ => {}
@@ -266,6 +368,7 @@ impl Watch {
             _ => {
                 // The DVM ends the job of a client that is gone; nothing else needs to be done.
                 self.client.send_all(Duration::from_millis(100));
+                self.directed.take().into_iter().for_each(|tool| tool.end(None));
                 return Some(REFUSED);
             }
         }
@@ -289,6 +392,9 @@ impl Watch {
     fn end(&mut self, text: &str, code: i32) -> i32 {
         self.tell(text);
         self.client.finish();
+        if let Some(tool) = self.directed.take() {
+            tool.end(Some(u8::try_from(code).unwrap_or(u8::MAX)));
+        }
         code
     }
 }

@@ -204,6 +204,12 @@ impl Connection {
         &self.dvm
     }
 
+    /// Gives the stream away, right after the greetings: nothing was asked yet, so nothing of it was read.
+    #[must_use]
+    pub fn into_stream(self) -> UnixStream {
+        self.stream
+    }
+
     /// Sends a request, and waits for the reply.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use common::{Cluster, app, job};
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken};
 use ferrite_types::pmix_status::{PMIX_ERR_EXISTS as EXISTS, PMIX_ERR_NOT_FOUND as NOT_FOUND};
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Submission};
+use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{ControlOrder, Fact, ProcessSet, Subject};
 
 fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
@@ -128,12 +128,13 @@ fn a_daemon_that_learns_of_a_job_learns_of_its_sets() {
     expect(&dvm, &expected);
 }
 
+/// Of a daemon, and of a client that a tool directs (spec L139).
 #[test]
 fn the_head_answers_questions_about_sets_and_jobs() {
     let mut dvm = Cluster::persistent(3);
     dvm.submit(1, Submission::of(with_set(on_nodes("a", &["n1", "n2"]), "sea")));
     let about = vec![Subject::Jobs, Subject::Job(JobId(1)), Subject::Job(JobId(9)), Subject::Sets];
-    let call = PmixCall::Query { about, token: PmixToken(7) };
+    let call = PmixCall::Query { about: about.clone(), token: PmixToken(7) };
     dvm.input(DaemonRank(2), Input::Daemon(DaemonInput::Pmix(call)));
     dvm.run();
     let facts = dvm.pmix.iter().find_map(|(at, effect)| match effect {
@@ -141,6 +142,8 @@ fn the_head_answers_questions_about_sets_and_jobs() {
         _ => None,
     });
     let facts = facts.expect("it is answered");
+    dvm.ask(2, Request::Facts(about));
+    assert_eq!(dvm.reply(2), &Reply::Facts(facts.clone()));
     let [Fact::Jobs(jobs), Fact::Job(Some(detail)), Fact::Job(None), Fact::Sets(sets)] = &facts[..] else {
         panic!("other facts: {facts:?}")
     };

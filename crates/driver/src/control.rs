@@ -37,7 +37,8 @@ use client::Client;
 use service::{Interpreter, Opened};
 
 pub(crate) use contact::Published;
-pub(crate) use line::{Later, Lines};
+pub use line::Dial;
+pub(crate) use line::{Dials, Later, Lines};
 pub(crate) use listener::listen;
 use requests::Answer;
 pub(crate) use requests::{Receipt, Requests, Submitter};

@@ -13,6 +13,7 @@ mod children;
 mod control;
 mod daemon;
 mod detach;
+mod directed;
 mod engine;
 mod extension;
 mod files;
@@ -44,8 +45,10 @@ mod topology;
 use ferrite_core::Input;
 
 pub use batches::{BATCH_VARIABLE, RESTARTED_VARIABLE};
+pub use control::Dial;
 pub use control::service::{Interpreter, Said, Service};
 pub use daemon::{DaemonRun, run_daemon};
+pub use directed::{Directed, ToolCall};
 pub use ferrite_pmix::LIBPMIX_ENV;
 pub use files::write_report;
 pub use head::{Caller, HeadRun, KeepPicture, Keepalive, Listen, Report, Serve, run_head};

@@ -22,11 +22,12 @@ pub use self::job::{
 };
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{
-    CodecError, FilePiece, GrowRequest, JobResize, JobResized, Resize, ResizeRequest, Stream, TimeWarning, ToolName,
+    CodecError, Fact, FilePiece, GrowRequest, JobResize, JobResized, Resize, ResizeRequest, Stream, Subject,
+    TimeWarning, ToolName,
 };
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 24;
+pub const CONTROL_VERSION: u16 = 25;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -183,6 +184,8 @@ pub enum Request {
     Defaults,
     /// Asks for the sessions; answered by [`Reply::Sessions`].
     Sessions,
+    /// Asks what a PMIx tool asks by `PMIx_Query_info`; answered by [`Reply::Facts`], one for each subject.
+    Facts(Vec<Subject>),
     /// Gives an order for a session; answered by [`Reply::Ordered`].
     Session {
         /// The session that the order is for.
@@ -208,7 +211,8 @@ impl Request {
             | Request::Ended { .. }
             | Request::Metrics
             | Request::Defaults
-            | Request::Sessions => true,
+            | Request::Sessions
+            | Request::Facts(_) => true,
             Request::Submit(_)
             | Request::Wait(_)
             | Request::Kill(_)
@@ -436,6 +440,8 @@ pub enum Reply {
     Defaults(Vec<(String, String)>),
     /// Answers [`Request::Sessions`].
     Sessions(Vec<SessionStatus>),
+    /// Answers [`Request::Facts`].
+    Facts(Vec<Fact>),
     /// Answers [`BatchOrder::Start`] and [`BatchOrder::List`].
     Batches(Vec<BatchStatus>),
     /// Answers [`BatchOrder::Results`].

@@ -51,6 +51,8 @@ pub(super) fn all() -> Vec<Scenario> {
         debuggers_attach_to_a_job_of_prte_again_and_at_the_same_time,
         a_debugger_starts_prterun_and_directs_its_job,
         a_prterun_that_nobody_lets_go_on_says_so_and_ends_with_its_tool,
+        a_debugger_starts_prun_and_directs_its_job,
+        a_prun_that_nobody_lets_go_on_ends_with_its_tool,
     ]
 }
 
@@ -91,10 +93,22 @@ const AS_ROOT: [(&str, &str); 2] = [("PRTE_ALLOW_RUN_AS_ROOT", "1"), ("PRTE_ALLO
 
 /// Starts `prterun` by the tool, which directs it.
 fn indirectly(c: &Context, how: &str, hosts: &str, program: &[&str]) -> Result<Running> {
-    let prterun = product("prterun");
-    let prterun = prterun.to_string_lossy();
-    let words = [&["indirect", how, &prterun, "--host", hosts, "--map-by", "node", "-n", "2"][..], program].concat();
-    start(c, 0, &words, &AS_ROOT)
+    launched_by_tool(c, 0, "prterun", how, hosts, program)
+}
+
+/// Starts a launcher on a node by the tool, which directs it.
+fn launched_by_tool(
+    c: &Context,
+    node: usize,
+    launcher: &str,
+    how: &str,
+    hosts: &str,
+    program: &[&str],
+) -> Result<Running> {
+    let launcher = product(launcher);
+    let launcher = launcher.to_string_lossy();
+    let words = [&["indirect", how, &launcher, "--host", hosts, "--map-by", "node", "-n", "2"][..], program].concat();
+    start(c, node, &words, &AS_ROOT)
 }
 
 /// The indirect flow, on one node and on two (spec L147, L35).
@@ -125,13 +139,26 @@ fn a_debugger_starts_prterun_and_directs_its_job(c: &Context) -> Result<()> {
     c.wait_for(0, "prterun")
 }
 
+/// Starts a launcher by a tool that does not let it go on, and waits until the launcher says so.
+fn silent(c: &Context, launcher: &str) -> Result<Running> {
+    let log = c.bed().shared().join(format!("log-{launcher}"));
+    let (tool, launcher) = (pmix_program("debugtool")?, product(launcher));
+    let script = "exec \"$0\" indirect never \"$1\" --host n0:2 -n 2 true > \"$2\" 2>&1";
+    let mut command = c.bed().command(0, Path::new("sh"))?;
+    let silent = Running::start(command.args(["-c", script]).args([&tool, &launcher, &log]).envs(AS_ROOT))?;
+    c.until("the launcher says what it waits for", SOON, || {
+        Ok(fs::read_to_string(&log).is_ok_and(|text| text.contains("waits for the tool")))
+    })?;
+    Ok(silent)
+}
+
 /// No tool, one that is silent, one that dies (spec L147).
 fn a_prterun_that_nobody_lets_go_on_says_so_and_ends_with_its_tool(c: &Context) -> Result<()> {
     for (address, why) in [("tool.0;tcp4://127.0.0.1:1", "no tool answers"), ("here", "no tool answers")] {
         let called = c.prterun("--host n0 -n 1 true")?.env("PMIX_LAUNCHER_RNDZ_URI", address).run()?;
         called.code(1)?.complains_about(&["was not launched", address, why, "PMIX_LAUNCHER_RNDZ_URI"])?;
     }
-    for command in ["prun -n 1 true", "prte --daemonize"] {
+    for command in ["prun --detach -n 1 true", "prun --batch -", "prte --daemonize"] {
         let (name, words) = command.split_once(' ').unwrap_or((command, ""));
         let refused = c.tool(name, words)?.env("PMIX_LAUNCHER_RNDZ_URI", "tool.0;tcp4://127.0.0.1:1").run()?;
         refused.code(1)?.complains_about(&["PMIX_LAUNCHER_RNDZ_URI", "prterun"])?;
@@ -140,16 +167,61 @@ fn a_prterun_that_nobody_lets_go_on_says_so_and_ends_with_its_tool(c: &Context) 
     bad.code(1)?.complains_about(&["PMIX_KEEPALIVE_PIPE", "is no pipe"])?;
     finish(indirectly(c, "gone", "n0:2", &["true"])?)?.failure()?;
     c.wait_for(0, "prterun")?;
-    let (log, tool, prterun) = (c.bed().shared().join("log"), pmix_program("debugtool")?, product("prterun"));
-    let script = "exec \"$0\" indirect never \"$1\" --host n0:2 -n 2 true > \"$2\" 2>&1";
-    let mut command = c.bed().command(0, Path::new("sh"))?;
-    let silent = Running::start(command.args(["-c", script]).args([&tool, &prterun, &log]).envs(AS_ROOT))?;
-    c.until("prterun says what it waits for", SOON, || {
-        Ok(fs::read_to_string(&log).is_ok_and(|text| text.contains("waits for the tool")))
-    })?;
+    let silent = silent(c, "prterun")?;
     c.signal(0, "debugtool", Signal::KILL)?;
     finish(silent)?.failure()?;
     c.wait_for(0, "prterun")
+}
+
+/// The indirect flow with a DVM that runs already, from the node of the head and from another one (spec L139).
+fn a_debugger_starts_prun_and_directs_its_job(c: &Context) -> Result<()> {
+    let program = pmix_program("debugger")?;
+    let program = program.to_string_lossy();
+    start_dvm(c, 2)?;
+    for (hosts, node) in [("n0:2", 0), ("n0:1,n1:1", 0), ("n0:1,n1:1", 1)] {
+        for place in ["init", "exec"] {
+            let run = launched_by_tool(c, node, "prun", place, hosts, &[&program, "child"])?;
+            let outcome = finish(run)?.code(0)?;
+            ensure!(outcome.stdout.starts_with("called\nready\n"), "{hosts} {place}: {}", outcome.stdout);
+            let own = ["called", "launcher over"];
+            let of_job = if hosts == "n0:2" { OF_ONE } else { OF_TWO };
+            let mut wanted: Vec<&str> = own.into_iter().chain(of_job.iter().copied()).collect();
+            wanted.sort_unstable();
+            let said = sorted(&outcome);
+            ensure!(said == wanted, "{hosts} {place} from n{node}: {said:#?}\n{}", outcome.stderr);
+        }
+    }
+    let outcome = finish(launched_by_tool(c, 0, "prun", "node", "n0:2", &["true"])?)?.code(0)?;
+    ensure!(outcome.stdout == "called\nlauncher over\n", "it says {}", outcome.stdout);
+    outcome.complains_about(&["was not launched", "pmix.mapby", "command line"])?;
+    // The job ends with the tool, and the DVM goes on.
+    for node in [0, 1] {
+        let dies = launched_by_tool(c, node, "prun", "exec", "n0:1,n1:1", &["tail", "-f", "/dev/null"])?;
+        c.wait_for(2, "tail")?;
+        c.signal(node, "debugtool", Signal::KILL)?;
+        finish(dies)?.failure()?;
+        c.wait_for(0, "tail")?;
+        c.wait_for(0, "prun")?;
+    }
+    c.tool("prun", "-n 1 true")?.run()?.code(0)?;
+    stop_dvm(c)
+}
+
+/// No tool, one that dies, one that is silent, no DVM (spec L139).
+fn a_prun_that_nobody_lets_go_on_ends_with_its_tool(c: &Context) -> Result<()> {
+    start_dvm(c, 1)?;
+    for address in ["tool.0;tcp4://127.0.0.1:1", "here"] {
+        let called = c.tool("prun", "-n 1 true")?.env("PMIX_LAUNCHER_RNDZ_URI", address).run()?;
+        called.code(1)?.complains_about(&["was not launched", address, "no tool answers", "PMIX_LAUNCHER_RNDZ_URI"])?;
+    }
+    finish(launched_by_tool(c, 0, "prun", "gone", "n0:2", &["true"])?)?.failure()?;
+    c.wait_for(0, "prun")?;
+    let silent = silent(c, "prun")?;
+    c.signal(0, "prun", Signal::TERM)?;
+    finish(silent)?.code(0)?;
+    c.wait_for(0, "prun")?;
+    c.tool("pdvm", "status")?.run()?.code(0)?;
+    stop_dvm(c)
 }
 
 /// Output of an attached tool: two processes on two nodes, in two rounds.

@@ -180,9 +180,12 @@ pub(crate) fn usual(request: &Request) -> Reply {
         }
         Request::Batch(BatchOrder::List) => Reply::Batches(vec![batch()]),
         Request::Batch(BatchOrder::Cancel(_)) => Reply::Ordered,
-        Request::Batch(_) | Request::Submit(_) | Request::Pull(_) | Request::Defaults | Request::Terminate => {
-            Reply::Refused("pdvm never asks this".to_owned())
-        }
+        Request::Batch(_)
+        | Request::Facts(_)
+        | Request::Submit(_)
+        | Request::Pull(_)
+        | Request::Defaults
+        | Request::Terminate => Reply::Refused("pdvm never asks this".to_owned()),
     }
 }
 

@@ -38,6 +38,11 @@ impl Orphans {
         Ok(Orphans { own })
     }
 
+    /// For a process that starts no processes of jobs.
+    pub(super) fn none() -> Orphans {
+        Orphans { own: Own::default() }
+    }
+
     /// Returns the pids that are not orphans.
     pub(super) fn own(&self) -> &Own {
         &self.own

@@ -35,6 +35,11 @@ impl Holders {
         Holders { table, orphans, starts }
     }
 
+    /// For a process that starts no processes of jobs.
+    pub(crate) fn none() -> Holders {
+        Holders::new(Table::default(), Rc::new(Orphans::none()), Rc::default())
+    }
+
     /// Waits until the event loop has heard of a process that may run already.
     pub(crate) async fn heard_of(&self, proc: ProcId) {
         self.starts.settled(|other| other == proc).await;

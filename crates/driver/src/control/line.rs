@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use ferrite_wire::control::{
     ClientMessage, DvmMessage, GREETING_LEN, MAX_CONTROL_FRAME, Reply, Request, check_greeting, greeting,
 };
 use ferrite_wire::{Resize, TimeWarning};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
@@ -71,26 +72,71 @@ impl Lines {
         self.door.borrow_mut().insert(client, Came::Tool(relayed));
         // The machine is gone only while this process is ending.
         let _ = self.inbox.send(Input::Relay(RelayInput::Came(client)));
-        let (frames, queue) = unbounded_channel();
-        let _ = frames.send(Bytes::copy_from_slice(&greeting()));
-        let _ = frames.send(ClientMessage::Tool.encode_frame());
-        let line = Rc::new(Line {
-            frames: RefCell::new(Some(frames)),
-            open: RefCell::default(),
-            files: RefCell::default(),
-            requests: self.requests.clone(),
-            later,
-            untaken: Rc::default(),
-            taken: Rc::default(),
+        let (line, queue) = Line::new(self.requests.clone(), later);
+        let (mut reader, writer) = tokio::io::split(own);
+        spawn_local(write(writer, queue, true));
+        let listener = line.clone();
+        spawn_local(async move {
+            let greeted = greet(&mut reader).await;
+            listen(reader, listener, greeted).await;
         });
-        let (reader, writer) = tokio::io::split(own);
-        spawn_local(write(writer, queue));
-        spawn_local(listen(reader, line.clone()));
+        line
+    }
+}
+
+/// Connects to a DVM from outside; the greetings are exchanged. An error in words.
+pub type Dial = Box<dyn Fn() -> Result<UnixStream, String> + Send>;
+
+/// Opens lines of a process that belongs to no DVM, over connections of its own.
+pub(crate) struct Dials {
+    dial: Dial,
+    requests: Rc<Cell<u32>>,
+}
+
+impl Dials {
+    pub(crate) fn new(dial: Dial) -> Dials {
+        Dials { dial, requests: Rc::default() }
+    }
+
+    /// Opens a line to the head. One that cannot be opened is over, and refuses all requests.
+    pub(crate) fn open(&self, later: UnboundedSender<Later>) -> Rc<Line> {
+        let (line, queue) = Line::new(self.requests.clone(), later);
+        let connected = (self.dial)().and_then(|stream| {
+            let prepared = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
+            prepared.map_err(|error| error.to_string())
+        });
+        match connected {
+            Ok(stream) => {
+                let (reader, writer) = tokio::io::split(stream);
+                spawn_local(write(writer, queue, false));
+                spawn_local(listen(reader, line.clone(), Ok(())));
+            }
+            Err(cause) => {
+                crate::notice::print(&format!("The DVM cannot be reached for the tool that directs this job: {cause}"));
+                line.hang_up();
+            }
+        }
         line
     }
 }
 
 impl Line {
+    /// A line, and what it says: that it is a tool's.
+    fn new(requests: Rc<Cell<u32>>, later: UnboundedSender<Later>) -> (Rc<Line>, UnboundedReceiver<Bytes>) {
+        let (frames, queue) = unbounded_channel();
+        let _ = frames.send(ClientMessage::Tool.encode_frame());
+        let line = Line {
+            frames: RefCell::new(Some(frames)),
+            open: RefCell::default(),
+            files: RefCell::default(),
+            requests,
+            later,
+            untaken: Rc::default(),
+            taken: Rc::default(),
+        };
+        (Rc::new(line), queue)
+    }
+
     /// Opens a request. When the line is over, or the tool has too many open, it is refused at once.
     pub(super) fn open(&self, request: Request, answer: Answer) -> RequestId {
         self.requests.set(self.requests.get() + 1);
@@ -187,8 +233,11 @@ fn number_of(request: RequestId) -> u32 {
     u32::try_from(request.0).unwrap_or(u32::MAX)
 }
 
-/// Writes frames until the line is over.
-async fn write(mut to: WriteHalf<DuplexStream>, mut queue: UnboundedReceiver<Bytes>) {
+/// Writes frames until the line is over; a greeting first, if that has not been said.
+async fn write(mut to: WriteHalf<impl AsyncWrite>, mut queue: UnboundedReceiver<Bytes>, greets: bool) {
+    if greets && to.write_all(&greeting()).await.is_err() {
+        return;
+    }
     while let Some(frame) = queue.recv().await {
         if to.write_all(&frame).await.is_err() {
             return;
@@ -198,8 +247,12 @@ async fn write(mut to: WriteHalf<DuplexStream>, mut queue: UnboundedReceiver<Byt
 }
 
 /// Reads what the head says until the line is over; then the open requests fail.
-async fn listen(mut from: ReadHalf<DuplexStream>, line: Rc<Line>) {
-    if let Err(error) = hear(&mut from, &line).await {
+async fn listen(mut from: ReadHalf<impl AsyncRead>, line: Rc<Line>, greeted: io::Result<()>) {
+    let heard = match greeted {
+        Ok(()) => hear(&mut from, &line).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = heard {
         tracing::debug!(%error, "the line of a PMIx tool is over");
     }
     line.frames.take();
@@ -207,10 +260,13 @@ async fn listen(mut from: ReadHalf<DuplexStream>, line: Rc<Line>) {
     open.into_iter().for_each(|(number, answer)| answer.give(number, Reply::Refused(LOST.to_owned())));
 }
 
-async fn hear(from: &mut ReadHalf<DuplexStream>, line: &Line) -> io::Result<()> {
+async fn greet(from: &mut ReadHalf<impl AsyncRead>) -> io::Result<()> {
     let mut theirs = [0; GREETING_LEN];
     from.read_exact(&mut theirs).await?;
-    check_greeting(&theirs).map_err(io::Error::other)?;
+    check_greeting(&theirs).map_err(io::Error::other)
+}
+
+async fn hear(from: &mut ReadHalf<impl AsyncRead>, line: &Line) -> io::Result<()> {
     loop {
         while line.untaken.get() > MOST_UNTAKEN {
             line.taken.notified().await;

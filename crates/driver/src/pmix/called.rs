@@ -1,5 +1,5 @@
-//! A launcher that a PMIx tool has started to direct it (spec L147): it calls the tool, waits for its release, and
-//! launches its job as the tool's directives say. Only [`super::PmixBridge`] uses it.
+//! A launcher that a PMIx tool has started to direct it (spec L147, L139): it calls the tool, waits for its release,
+//! and launches its job as the tool's directives say. Only [`super::PmixBridge`] uses it.
 
 use std::ffi::CStr;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use ferrite_pmix::{CalledBy, Info, Proc, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::JobId;
 use ferrite_wire::ToolName;
-use ferrite_wire::control::Submission;
+use ferrite_wire::control::{Submission, Watch};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -23,6 +23,16 @@ const IN_SILENCE: Duration = Duration::from_secs(5);
 /// Keys whose job is done by the launcher anyway: its streams are those that the tool has given it.
 const ANYWAY: [&CStr; 4] =
     [sys::PMIX_FWD_STDIN, sys::PMIX_FWD_STDOUT, sys::PMIX_FWD_STDERR, sys::PMIX_NOTIFY_COMPLETION];
+
+/// Why a client of a DVM cannot have what a tool wants to watch (spec L139).
+pub(crate) const BEYOND: &str = "A tool that directs prun hears of the begin and the end of a job and not of its \
+    processes (PMIX_NOTIFY_PROC_TERMINATION, PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION).\n\
+    Let the tool start prterun, or attach it to the DVM.";
+
+/// True for events about processes: they go to tools that a daemon knows.
+pub(crate) fn is_beyond(watch: &Watch) -> bool {
+    watch.ends || watch.failures
+}
 
 /// The tool's answer, which comes once.
 pub(super) type Answer = Result<CalledBy, String>;
@@ -55,6 +65,15 @@ impl PmixBridge {
         self.shared.own_job.set(Some(job));
     }
 
+    /// Tells the tool that has started this launcher that its job runs.
+    pub(crate) fn own_job_runs(&self) {
+        if let (Some(tool), Some(job), Some(library)) =
+            (self.caller(), self.shared.own_job.get(), self.shared.running())
+        {
+            library.job_start(&tool, &Proc::new(job.nspace(&self.shared.dvm), Proc::WILDCARD));
+        }
+    }
+
     /// Tells the tool that has started this launcher that its job is over.
     pub(crate) fn own_job_is_over(&self, exit_code: u8) {
         let (Some(tool), Some(job), Some(library)) = (self.caller(), self.shared.own_job.take(), self.shared.running())
@@ -64,11 +83,26 @@ impl PmixBridge {
         library.job_end(tool, Proc::new(job.nspace(&self.shared.dvm), Proc::WILDCARD), exit_code.into());
     }
 
+    /// The jobs of tools that are not over.
+    pub(crate) fn jobs_of_tools(&self) -> Vec<String> {
+        self.shared.tools.get().map(|tools| tools.borrow().open_jobs()).unwrap_or_default()
+    }
+
     /// Waits, before the end of this process, until the library has passed on what tools are to hear.
-    pub(crate) async fn settle(&self, limit: Duration) {
+    pub(crate) fn settle(&self, limit: Duration) -> impl Future<Output = ()> + use<> {
         let has_tools = self.shared.tools.get().is_some_and(|tools| tools.borrow().has_any());
-        if let Some(library) = self.shared.running().filter(|_| has_tools) {
-            let _ = tokio::time::timeout(limit, library.settle()).await;
+        let library = self.shared.running().filter(|_| has_tools);
+        async move {
+            if let Some(library) = library {
+                let _ = timeout(limit, library.settle()).await;
+            }
+        }
+    }
+
+    /// Tells the tool that has started this launcher that the launcher's job waits for a debugger.
+    pub(crate) fn own_job_waits(&self) {
+        if let Some(job) = self.shared.own_job.get() {
+            self.ready_for_debug(job);
         }
     }
 
@@ -82,7 +116,7 @@ impl PmixBridge {
     }
 }
 
-/// Waits for the release, and applies the directives to the launcher's job (spec L147).
+/// Waits for the release, and applies the directives to the launcher's job (spec L147, L139).
 ///
 /// # Errors
 /// The reason, in words, why the job cannot be launched as the tool wants it.

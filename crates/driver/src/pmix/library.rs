@@ -22,6 +22,7 @@ use ferrite_pmix::{
     Audience, CalledBy, Info, JobInfo, Notice, OutputChannel, Proc, ServerConfig, Status, Upcall, Value,
 };
 use ferrite_pmix_sys as sys;
+use ferrite_types::pmix_status::{PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE};
 use ferrite_wire::Stream;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -273,6 +274,15 @@ impl Library {
         let number = self.0.number();
         self.0.state.borrow_mut().deliveries.insert(number, receipt);
         self.order(Order::Deliver(number, from, channel, data, is_pulled));
+    }
+
+    /// Tells a tool that a job runs which it has asked about; as its end, this comes from the job.
+    pub(super) fn job_start(&self, tool: &Proc, job: &Proc) {
+        for code in [PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE] {
+            let info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone()))];
+            let to = Audience::Procs(vec![tool.clone()]);
+            self.notify(Notice { code: Status(code.0), source: job.clone(), to, info });
+        }
     }
 
     /// Tells a tool or a process that a job which it has spawned is over. The source is the job: the debuggers of PRRTE

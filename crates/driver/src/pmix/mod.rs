@@ -61,10 +61,11 @@ use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::children::Holders;
-use crate::control::{Later, Lines, Requests};
+use crate::control::{Dials, Later, Lines, Requests};
 use crate::head::Caller;
 use crate::session_dir::SessionDir;
 use allocate::SizeEvents;
+pub(crate) use called::{BEYOND, is_beyond};
 use calls::{Calls, Known, Names};
 use door::Door;
 use early::Early;
@@ -204,8 +205,17 @@ impl PmixBridge {
     /// Admits PMIx tools of a daemon's node, whose requests go to the head. This comes before the library starts, and
     /// [`PmixBridge::open_to_tools`] follows.
     pub(crate) fn relay_tools(&self, lines: Lines) {
+        self.serve_tools(|later| Way::Lines(lines, later));
+    }
+
+    /// Serves the tool that directs this process, a client of the DVM (spec L139).
+    pub(crate) fn dial_for_tool(&self, dials: Rc<Dials>) {
+        self.serve_tools(|later| Way::Dials(dials, later));
+    }
+
+    fn serve_tools(&self, way: impl FnOnce(UnboundedSender<Later>) -> Way) {
         let (later, follows) = unbounded_channel();
-        let tools = Tools::new(Way::Lines(lines, later), &self.shared.dvm, self.shared.daemon);
+        let tools = Tools::new(way(later), &self.shared.dvm, self.shared.daemon);
         if self.shared.tools.set(RefCell::new(tools)).is_ok() {
             spawn_local(self.shared.clone().follow(follows));
         }

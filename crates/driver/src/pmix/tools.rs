@@ -21,8 +21,8 @@ use super::caller::Connection;
 use super::feeds::{Feeds, Pushed};
 use super::library::Library;
 use super::pulls::Pulls;
-use super::{admission, allocate, events, spawn};
-use crate::control::{Later, Lines, Receipt, Requests, Submitter};
+use super::{admission, allocate, called, events, spawn};
+use crate::control::{Dials, Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
 
 /// The way to the machine of the head.
@@ -31,6 +31,8 @@ pub(super) enum Way {
     Here(Requests),
     /// Over a line for each tool; what follows its replies comes to the sender.
     Lines(Lines, UnboundedSender<Later>),
+    /// Over connections of this process, a client that a tool directs: no daemon knows the tool.
+    Dials(Rc<Dials>, UnboundedSender<Later>),
 }
 
 impl Way {
@@ -39,6 +41,15 @@ impl Way {
         match self {
             Way::Here(requests) => requests.clone(),
             Way::Lines(lines, later) => Requests::Relayed(lines.open(later.clone())),
+            Way::Dials(dials, later) => Requests::Relayed(dials.open(later.clone())),
+        }
+    }
+
+    /// True when events of the DVM reach tools by their names.
+    fn has_daemon(&self) -> bool {
+        match self {
+            Way::Here(_) | Way::Lines(..) => true,
+            Way::Dials(..) => false,
         }
     }
 }
@@ -159,6 +170,12 @@ impl Tools {
         self.caller.as_ref().filter(|tool| self.knows(tool))
     }
 
+    /// The jobs that tools have spawned and that are not over.
+    pub(super) fn open_jobs(&self) -> Vec<String> {
+        let jobs = self.tools.values().flat_map(|tool| &tool.jobs);
+        jobs.filter(|(_, job)| !*job.over.borrow()).map(|(_, job)| job.nspace.borrow().clone()).collect()
+    }
+
     /// True when a tool is connected.
     pub(super) fn has_any(&self) -> bool {
         !self.tools.is_empty()
@@ -216,11 +233,18 @@ impl Tools {
     ) {
         let Some(Tool { requests, jobs }) = self.tools.get_mut(&tool) else { return };
         match wish {
+            Ok(submission) if !self.way.has_daemon() && called::is_beyond(&submission.watch) => {
+                notice::print(called::BEYOND);
+                reply.complete(Err(Status::NOT_SUPPORTED));
+            }
             Ok(submission) => {
                 let name = ToolName { nspace: tool.nspace.clone(), rank: Some(tool.rank) };
+                let tells_start = submission.watch.job && !self.way.has_daemon();
                 let watch = Watch { tool: Some(name), ..submission.watch.clone() };
                 let submission = Submission { launcher: tool.nspace.clone(), watch, ..submission };
-                let job = Rc::new(ToolJob::new(tool, &self.dvm, reply, library, requests.clone(), &self.pulls));
+                let (requests, pulls) = (requests.clone(), self.pulls.clone());
+                let job = ToolJob::new(tool, &self.dvm, reply, library, requests.clone(), pulls, tells_start);
+                let job = Rc::new(job);
                 let request = requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);
                 jobs.push((request, job));
@@ -341,6 +365,8 @@ struct ToolJob {
     pulls: Pulls,
     dvm: String,
     library: Library,
+    /// True when the tool is told here that the job has begun.
+    tells_start: bool,
     requests: Requests,
     request: RefCell<Option<RequestId>>,
     phase: RefCell<Phase>,
@@ -366,11 +392,13 @@ impl ToolJob {
         spawned: Completer<String>,
         library: &Library,
         requests: Requests,
-        pulls: &Pulls,
+        pulls: Pulls,
+        tells_start: bool,
     ) -> ToolJob {
         ToolJob {
             tool,
-            pulls: pulls.clone(),
+            pulls,
+            tells_start,
             dvm: dvm.to_owned(),
             library: library.clone(),
             requests,
@@ -426,7 +454,11 @@ impl Submitter for ToolJob {
     }
 
     fn launched(&self, result: Result<(), PmixStatus>) {
+        let runs = result.is_ok();
         self.answer(result.map_err(|status| Status(status.0)));
+        if self.tells_start && runs {
+            self.library.job_start(&self.tool, &self.whole());
+        }
     }
 
     /// The text contains its tags already.

@@ -28,6 +28,7 @@ impl Head {
             Request::ResizeJob(ask) => return self.on_job_resize(id, &ask, cx),
             Request::Defaults => Reply::Defaults(self.job_defaults()),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
+            Request::Facts(about) => Reply::Facts(self.facts(&about, cx)),
             Request::Session { session, directive } => return self.on_session_request(id, &session, &directive, cx),
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
             Request::Metrics => Reply::Metrics(Box::new(self.counters.beside(self.status(cx.now)))),

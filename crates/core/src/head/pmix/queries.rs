@@ -9,8 +9,13 @@ use crate::head::Head;
 impl Head {
     /// Answers questions. A question about a job that is over has the answer that there is no such job.
     pub(in crate::head) fn on_query(&mut self, daemon: DaemonRank, id: u64, about: &[Subject], cx: &mut Cx) {
-        let facts = about.iter().map(|subject| self.fact(*subject, cx)).collect();
+        let facts = self.facts(about, cx);
         cx.send(daemon, DaemonMessage::QueryReply { id, facts });
+    }
+
+    /// What the head knows of each subject, for a daemon or for a client that a tool directs (spec L139).
+    pub(in crate::head) fn facts(&self, about: &[Subject], cx: &Cx) -> Vec<Fact> {
+        about.iter().map(|subject| self.fact(*subject, cx)).collect()
     }
 
     fn fact(&self, subject: Subject, cx: &Cx) -> Fact {

@@ -6,6 +6,7 @@ use ferrite_types::pmix_status::PMIX_ERR_OUT_OF_RESOURCE;
 use ferrite_types::{JobSpec, PmixStatus, Rank, SessionId};
 use ferrite_wire::Stream;
 use ferrite_wire::control::Submission;
+use tokio::io::DuplexStream;
 use tokio::task::LocalSet;
 
 use super::super::requests::{Requests, Submitter};
@@ -198,5 +199,29 @@ fn a_tool_that_goes_ends_its_line_and_is_told_nothing() {
         drop(head);
         tokio::task::yield_now().await;
         assert!(told.0.borrow().is_empty(), "{:?}", told.0.borrow());
+    });
+}
+
+/// A client that a tool directs has lines of its own (spec L139).
+#[test]
+fn a_line_over_an_own_connection_says_that_it_is_a_tools_and_one_without_dvm_refuses() {
+    play(async {
+        let (own, theirs) = UnixStream::pair().unwrap();
+        let given = RefCell::new(Some(own));
+        let dials = Dials::new(Box::new(move || given.take().ok_or_else(|| "nobody is there".to_owned())));
+        let tool = Requests::Relayed(dials.open(unbounded_channel().0));
+        theirs.set_nonblocking(true).unwrap();
+        let mut head = tokio::net::UnixStream::from_std(theirs).unwrap();
+        let told = Rc::new(Told::default());
+        tool.submit(submission(), told.clone());
+        let mut body = vec![0; head.read_u32_le().await.unwrap() as usize];
+        head.read_exact(&mut body).await.unwrap();
+        assert_eq!(ClientMessage::decode(&body).unwrap(), ClientMessage::Tool);
+        drop(head);
+        until(|| told.0.borrow().len() == 1).await;
+        let nobody = Requests::Relayed(dials.open(unbounded_channel().0));
+        nobody.submit(submission(), told.clone());
+        until(|| told.0.borrow().len() == 2).await;
+        assert!(told.0.borrow().iter().all(|text| text.contains("Refused")), "{:?}", told.0.borrow());
     });
 }
