@@ -208,9 +208,6 @@ fn run_one(
     }
 }
 
-/// The pause between two looks for the answer of a tool.
-const LOOK: Duration = Duration::from_millis(10);
-
 /// Calls the tool that has started this command, and waits until it lets the command go on (spec L139). An exit code
 /// when it never will, after printing the error.
 fn ask_tool(
@@ -219,13 +216,14 @@ fn ask_tool(
     call: ToolCall,
     submission: Submission,
 ) -> Result<(Submission, Directed), i32> {
-    let directed = match Directed::call(call, submission) {
-        Ok(directed) => directed,
+    let (directed, bell) = match Directed::call(call, submission) {
+        Ok(called) => called,
         Err(error) => {
             let next = "See `ulimit -u`, and try again.";
             return Err(command::refuse(name, &format!("the tool cannot be called: {error}"), next));
         }
     };
+    client.wake_by(bell);
     loop {
         if let Some(answer) = directed.answer() {
             return match answer {
@@ -241,7 +239,7 @@ fn ask_tool(
                 }
             };
         }
-        match client.next(Some(LOOK)) {
+        match client.next(None) {
             ClientEvent::Signal(Signal::INT | Signal::TERM | Signal::HUP) => {
                 directed.end(None);
                 return Err(REFUSED);
@@ -256,6 +254,7 @@ fn ask_tool(
             | ClientEvent::Signal(_)
             | ClientEvent::Input(_)
             | ClientEvent::OutputBroken(..)
+            | ClientEvent::Woken
             | ClientEvent::Timeout => {}
         }
     }
@@ -296,7 +295,7 @@ impl Watch {
                 self.client.send(&ClientMessage::Cancel { id: ID });
             }
             // Without standard error the job goes on.
-            ClientEvent::OutputBroken(Stream::Stderr, _) | ClientEvent::Timeout => {}
+            ClientEvent::OutputBroken(Stream::Stderr, _) | ClientEvent::Woken | ClientEvent::Timeout => {}
             ClientEvent::Gone(error) => {
                 return Some(self.end(&frame::framed(self.name, &[&error.to_string(), error.next_step()]), REFUSED));
             }

@@ -5,7 +5,7 @@
 //! piles up here.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ pub enum ClientEvent {
     OutputBroken(Stream, Errno),
     /// The DVM is gone; reported again with each call.
     Gone(ConnectionError),
+    /// The other end of the pipe of [`ClientLoop::wake_by`] was closed; reported once.
+    Woken,
     /// The time limit has passed.
     Timeout,
 }
@@ -59,6 +61,9 @@ pub struct ClientLoop {
     came: Vec<Signal>,
     broken: Vec<(Stream, Errno)>,
     closed: Option<(io::ErrorKind, String)>,
+    /// A pipe whose other end another thread closes when it has something to say.
+    bell: Option<PipeReader>,
+    is_woken: bool,
     buffer: Vec<u8>,
 }
 
@@ -79,8 +84,15 @@ impl ClientLoop {
             came: Vec::new(),
             broken: Vec::new(),
             closed: None,
+            bell: None,
+            is_woken: false,
             buffer: vec![0; READ_SIZE],
         })
+    }
+
+    /// Reports when the other end of this pipe is closed.
+    pub fn wake_by(&mut self, bell: PipeReader) {
+        self.bell = Some(bell);
     }
 
     /// The name of the DVM.
@@ -170,6 +182,9 @@ impl ClientLoop {
         if let Some(input) = self.take_input() {
             return Some(ClientEvent::Input(input));
         }
+        if std::mem::take(&mut self.is_woken) {
+            return Some(ClientEvent::Woken);
+        }
         if self.is_writing() {
             return None;
         }
@@ -215,8 +230,15 @@ impl ClientLoop {
         if let Some(input) = self.input.fd().filter(|_| self.is_reading() && !background) {
             fds.push(PollFd::from_borrowed_fd(input, PollFlags::IN));
         }
+        let bell = self.bell.as_ref().map(|bell| {
+            fds.push(PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::empty()));
+            fds.len() - 1
+        });
         // An interrupted poll counts as a successful one: everything is tried below.
-        let _ = poll(&mut fds, limit.as_ref());
+        let is_over = poll(&mut fds, limit.as_ref()).is_ok();
+        if bell.is_some_and(|at| is_over && fds[at].revents().intersects(PollFlags::HUP | PollFlags::ERR)) {
+            (self.bell, self.is_woken) = (None, true);
+        }
         self.came.extend(self.signals.take());
         self.send_some();
         for stream in [Stream::Stdout, Stream::Stderr] {

@@ -4,7 +4,7 @@
 //! a call that is not a request of a client is refused.
 
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
@@ -59,6 +59,20 @@ pub struct Directed {
 /// The job as the tool wants it, or the reason in words why it cannot be launched.
 type Answer = Result<Box<Submission>, String>;
 
+/// Gives the answer to the client, and then wakes it.
+struct Teller {
+    tell: Sender<Answer>,
+    /// Its end wakes the client.
+    _ringer: PipeWriter,
+}
+
+impl Teller {
+    fn say(self, answer: Answer) {
+        // The client waits for it, or is about to end.
+        let _ = self.tell.send(answer);
+    }
+}
+
 /// What the client has to say of its job.
 enum Word {
     Accepted(JobId),
@@ -68,22 +82,25 @@ enum Word {
 }
 
 impl Directed {
-    /// Calls the tool, which is to say how this job is launched. Signals are to be caught before.
+    /// Calls the tool, which is to say how this job is launched. Signals are to be caught before. The other end of the
+    /// pipe is closed when the answer is there.
     ///
     /// # Errors
-    /// There is no thread to be had.
-    pub fn call(call: ToolCall, submission: Submission) -> io::Result<Directed> {
+    /// There is no thread or no pipe to be had.
+    pub fn call(call: ToolCall, submission: Submission) -> io::Result<(Directed, PipeReader)> {
         let (words, said) = unbounded_channel();
         let (tell, answer) = channel();
+        let (bell, ringer) = io::pipe()?;
+        let tell = Teller { tell, _ringer: ringer };
         let thread = thread::Builder::new().name("tool".to_owned()).spawn(move || {
             let runtime = match Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
-                Err(error) => return drop(tell.send(Err(format!("The tool cannot be called: {error}.")))),
+                Err(error) => return tell.say(Err(format!("The tool cannot be called: {error}."))),
             };
             start_log(&call.params);
             LocalSet::new().block_on(&runtime, attend(call, submission, tell, said));
         })?;
-        Ok(Directed { words, answer, thread })
+        Ok((Directed { words, answer, thread }, bell))
     }
 
     /// Returns the tool's answer once it is there.
@@ -126,7 +143,7 @@ impl Directed {
 }
 
 /// Serves the tool until the client has nothing more to say (spec L139).
-async fn attend(call: ToolCall, submission: Submission, tell: Sender<Answer>, said: UnboundedReceiver<Word>) {
+async fn attend(call: ToolCall, submission: Submission, tell: Teller, said: UnboundedReceiver<Word>) {
     let ToolCall { caller, keepalive, dvm, dial, params } = call;
     let session_dir = SessionDir::below(
         &session_dir::base(&params, session_dir::LOCAL_BASE),
@@ -137,7 +154,7 @@ async fn attend(call: ToolCall, submission: Submission, tell: Sender<Answer>, sa
     if let Some(keepalive) = keepalive
         && let Err(error) = signals::watch_lifeline(&inbox, keepalive)
     {
-        return drop(tell.send(Err(error.to_string())));
+        return tell.say(Err(error.to_string()));
     }
     let dials = Rc::new(Dials::new(dial));
     let bridge = bridge(&inbox, &dvm, &session_dir, &params, &caller);
@@ -186,19 +203,19 @@ impl Proxy {
     async fn serve(
         mut self,
         called: impl Future<Output = Answer>,
-        tell: Sender<Answer>,
+        tell: Teller,
         mut said: UnboundedReceiver<Word>,
         mut inputs: UnboundedReceiver<Input>,
     ) {
         tokio::pin!(called);
-        let (mut is_told, mut watches, mut is_over) = (false, false, false);
+        let (mut tell, mut watches, mut is_over) = (Some(tell), false, false);
         loop {
             tokio::select! {
-                answer = &mut called, if !is_told => {
-                    is_told = true;
+                answer = &mut called, if tell.is_some() => {
                     let answer = answer.and_then(|job| directed(job, &mut watches));
-                    // The client waits for it, or is about to end.
-                    let _ = tell.send(answer);
+                    if let Some(tell) = tell.take() {
+                        tell.say(answer);
+                    }
                 }
                 word = said.recv() => match word {
                     Some(word) => {

@@ -429,7 +429,7 @@ impl<'a> List<'a> {
                 self.cancel_all();
             }
             ClientEvent::OutputBroken(Stream::Stderr, _) => self.bar.hide(),
-            ClientEvent::Timeout => {}
+            ClientEvent::Woken | ClientEvent::Timeout => {}
             ClientEvent::Gone(error) => return Some(self.gone(&error.to_string(), error.next_step())),
         }
         None
