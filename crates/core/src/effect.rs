@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ferrite_rm::{GiveBack, LaunchCommand, NodeAsk};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
-    PictureFormat, PmixStatus, PreloadEntry, ProcId, ProcState, Rank, Signal, Timestamp,
+    PictureFormat, PmixStatus, PreloadEntry, ProcId, ProcState, Rank, Signal, SizeChangeStep, Timestamp,
 };
 use ferrite_wire::control::{BatchId, BatchStart, EndedJobs, JobDetail, Reply};
 use ferrite_wire::{
@@ -648,6 +648,17 @@ pub enum Transition {
         kind: CampaignKind,
         /// The step that it enters.
         step: CampaignStep,
+    },
+    /// A step of a change of an elastic job's size.
+    Size {
+        /// The root of its spawn tree.
+        root: JobId,
+        /// True for more processes, false for fewer.
+        is_offer: bool,
+        /// Their number; at the end those that have come, or ended.
+        procs: u32,
+        /// The step that it enters.
+        step: SizeChangeStep,
     },
 }
 

@@ -225,3 +225,14 @@ fn the_dvm_ends_with_its_job_although_nobody_has_waited_for_it() {
         assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&1));
     }
 }
+
+/// A job of the manager that is over is not asked for again and again while its daemons are killed (spec E66).
+#[test]
+fn a_granted_job_that_is_over_is_asked_for_once() {
+    let mut dvm = dvm();
+    dvm.submit(1, with_grace(30));
+    says(&mut dvm, "7", Ok(JobEnd::default()));
+    says(&mut dvm, "8", Ok(JobEnd { left_s: Some(0), is_preempted: false, is_over: true }));
+    assert_eq!(dvm.asked_for_end, ["7", "8"]);
+    assert!(!is_set(&dvm));
+}

@@ -538,6 +538,9 @@ fn nodes_come_for_an_offer_and_leave_with_the_job() {
     assert_eq!(spawn(&mut dvm, proc(0), world(2)), Ok(JobId(2)));
     assert_eq!(resized(&dvm, 2).outcome, JobResizeOutcome::Done);
     assert_eq!(dvm.running[&of(2, 0)].0, DaemonRank(2));
+    let steps = dvm.transitions.iter().filter(|step| step.starts_with("size"));
+    let steps: Vec<&str> = steps.map(String::as_str).collect();
+    assert_eq!(steps, ["size of 1: +2 NODES_FIRST", "size of 1: +2 OFFERED", "size of 1: +2 DONE"]);
     dvm.exit_job(1);
     assert_eq!(states(&mut dvm, 3), "n0 up, n1 up, n5 up", "what the job has spawned runs there");
     dvm.exit_job(2);
@@ -587,6 +590,9 @@ fn without_its_nodes_a_job_keeps_its_size() {
     assert!(refusal(&dvm, 3).contains("needs time"));
     ask(&mut dvm, 4, with_hosts(2, &["n1"]));
     assert!(refusal(&dvm, 4).contains("0 slots are free"), "{}", refusal(&dvm, 4));
+    let steps = dvm.transitions.iter().filter(|step| step.starts_with("size"));
+    let steps: Vec<&str> = steps.map(String::as_str).collect();
+    assert_eq!(steps, ["size of 1: +2 NODES_FIRST", "size of 1: +0 FAILED"], "what is refused is no change");
     ask(&mut dvm, 5, with_hosts(2, &["n7"]));
     dvm.submit(6, on("b.out", &["n7"]));
     assert_eq!(say(&mut dvm, proc(0), ControlOrder::RefuseGrowth), Ok(()));

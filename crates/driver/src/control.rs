@@ -301,6 +301,9 @@ fn kind_of(step: &Transition) -> EventKind {
         Transition::Campaign { campaign, kind, step } => {
             EventKind::Campaign { campaign: *campaign, kind: *kind, step: *step }
         }
+        Transition::Size { root, is_offer, procs, step } => {
+            EventKind::Size { job: *root, is_offer: *is_offer, procs: *procs, step: *step }
+        }
         Transition::Proc { proc, to, .. } => EventKind::Proc { job: proc.job, rank: proc.rank, state: *to },
     }
 }

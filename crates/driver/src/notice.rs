@@ -50,6 +50,10 @@ pub(crate) fn print_transition(at_us: u64, step: &Transition) {
             format!("job {job}: {from} -> {to} ({})", to.number())
         }
         Transition::Campaign { campaign, kind, step } => format!("{kind} {campaign}: {step}"),
+        Transition::Size { root, is_offer, procs, step } => {
+            let sign = if *is_offer { '+' } else { '-' };
+            format!("size of job {root}: {sign}{procs} {}", step.name())
+        }
         Transition::Proc { proc, from, to } => {
             format!("proc {proc}: {from} -> {to} ({})", to.number())
         }

@@ -104,7 +104,7 @@ impl World {
             }
             // Simulated processes log nothing.
             Effect::Log { .. }
-            | Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
+            | Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. } | Transition::Size { .. })
             | Effect::Resized { .. }
             | Effect::TimeWarning { .. } => {}
             // The simulated driver keeps no history: no scenario asks for jobs that are over.

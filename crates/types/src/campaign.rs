@@ -43,6 +43,35 @@ impl fmt::Display for CampaignKind {
     }
 }
 
+/// The steps of a change of an elastic job's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum SizeChangeStep {
+    /// More processes: nodes come first.
+    NodesFirst,
+    /// More processes: the job was told that it may spawn them.
+    Offered,
+    /// Fewer processes: the job was told which of them are to end.
+    Told,
+    /// The job has taken the offer, wholly or partly, or the processes have ended.
+    Done,
+    /// The job has its former size.
+    Failed,
+}
+
+impl SizeChangeStep {
+    /// Its name, in the spelling of job states.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            SizeChangeStep::NodesFirst => "NODES_FIRST",
+            SizeChangeStep::Offered => "OFFERED",
+            SizeChangeStep::Told => "TOLD",
+            SizeChangeStep::Done => "DONE",
+            SizeChangeStep::Failed => "FAILED",
+        }
+    }
+}
+
 /// The steps of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CampaignStep {

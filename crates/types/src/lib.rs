@@ -20,7 +20,7 @@ mod time;
 mod topology;
 
 pub use beside::{Beside, Each};
-pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
+pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId, SizeChangeStep};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{

@@ -11,7 +11,7 @@ mod session;
 use bytes::Bytes;
 use ferrite_types::{
     AllocId, AllocReqId, CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState,
-    PictureFormat, PmixStatus, ProcState, Rank, SessionId, Signal,
+    PictureFormat, PmixStatus, ProcState, Rank, SessionId, Signal, SizeChangeStep,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -502,6 +502,17 @@ pub enum EventKind {
         kind: CampaignKind,
         /// The step that it enters.
         step: CampaignStep,
+    },
+    /// A change of an elastic job's size has entered a step.
+    Size {
+        /// The first job of its spawn tree.
+        job: JobId,
+        /// True for more processes, false for fewer.
+        is_offer: bool,
+        /// Their number; at the end those that have come, or ended.
+        procs: u32,
+        /// The step that it enters.
+        step: SizeChangeStep,
     },
 }
 

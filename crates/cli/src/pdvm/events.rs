@@ -108,6 +108,10 @@ fn render(event: &Event) -> String {
             (format!("{kind} {campaign}"), "PUSHED by the scheduler")
         }
         EventKind::Campaign { campaign, kind, step } => (format!("{kind} {campaign}"), step.name()),
+        EventKind::Size { job, is_offer, procs, step } => {
+            let sign = if is_offer { '+' } else { '-' };
+            (format!("job {job} size {sign}{procs}"), step.name())
+        }
         EventKind::Job { job, state } => (name(job), state.name()),
         EventKind::Proc { job, rank, state } => (format!("{} rank {rank}", name(job)), state.name()),
     };

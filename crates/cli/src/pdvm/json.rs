@@ -764,6 +764,7 @@ pub(crate) struct Line {
 enum What {
     JobState { at_s: f64, job: u32, state: &'static str },
     Campaign { at_s: f64, campaign: u32, change: &'static str, step: &'static str },
+    JobSize { at_s: f64, job: u32, change: &'static str, processes: u32, step: &'static str },
     ProcessState { at_s: f64, job: u32, rank: u32, state: &'static str },
     EventsLost { count: u64 },
     DvmEnded { dvm: String },
@@ -776,6 +777,10 @@ impl Line {
         let what = match event.what {
             EventKind::Campaign { campaign, kind, step } => {
                 What::Campaign { at_s, campaign: campaign.0, change: change(kind), step: step.name() }
+            }
+            EventKind::Size { job, is_offer, procs, step } => {
+                let change = if is_offer { "more" } else { "fewer" };
+                What::JobSize { at_s, job: job.0, change, processes: procs, step: step.name() }
             }
             EventKind::Job { job, state } => What::JobState { at_s, job: job.0, state: state.name() },
             EventKind::Proc { job, rank, state } => {

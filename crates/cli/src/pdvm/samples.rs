@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, SessionId, SizeRange,
-    StdinTarget,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, SessionId,
+    SizeChangeStep, SizeRange, StdinTarget,
 };
 use ferrite_wire::control::{
     AppRecord, CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus,
@@ -341,6 +341,10 @@ pub(crate) fn events() -> Vec<Event> {
                 kind: CampaignKind::Grow,
                 step: CampaignStep::Launching,
             },
+        },
+        Event {
+            at_us: 124_000_000,
+            what: EventKind::Size { job: JobId(41), is_offer: true, procs: 2, step: SizeChangeStep::Offered },
         },
     ]
 }

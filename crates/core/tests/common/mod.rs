@@ -709,6 +709,10 @@ impl Cluster {
             Effect::Trace(ferrite_core::Transition::Campaign { campaign, kind, step }) => {
                 self.transitions.push(format!("{kind} {campaign} {step}"));
             }
+            Effect::Trace(ferrite_core::Transition::Size { root, is_offer, procs, step }) => {
+                let sign = if is_offer { '+' } else { '-' };
+                self.transitions.push(format!("size of {root}: {sign}{procs} {}", step.name()));
+            }
             Effect::Relay(effect) => self.relayed.push((at, effect)),
             Effect::Log { id, record } => self.logs.push((at, id, *record)),
             Effect::Trace(ferrite_core::Transition::Proc { to, .. }) => {

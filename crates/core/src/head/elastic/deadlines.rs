@@ -179,7 +179,9 @@ impl Head {
         };
         let (before, is_told) = (deadline.ends, deadline.told.is_some());
         // After the last look a job that was told of its end keeps it when the manager does not answer.
-        let ends = end.left_s.map(|left| cx.now + Duration::from_secs(left));
+        // A job that is over has no end to come: its daemons are being killed.
+        let left = end.left_s.filter(|_| !end.is_over);
+        let ends = left.map(|left| cx.now + Duration::from_secs(left));
         if error.is_none() || deadline.told.is_none() {
             deadline.ends = ends;
         }
@@ -194,12 +196,14 @@ impl Head {
             }
         }
         if let Some(cause) = error {
-            cx.notice(format!(
-                "{manager} does not say when its job {job} ends, so nobody is told before it does: {cause}."
-            ));
+            if !is_told {
+                cx.notice(format!(
+                    "{manager} does not say when its job {job} ends, so nobody is told before it does: {cause}."
+                ));
+            }
         } else if end.is_over && job == parent {
             return self.end_with_job(&format!("{manager} job {job}"), cx);
-        } else if let Some(ends) = ends.filter(|_| !end.is_over) {
+        } else if let Some(ends) = ends {
             let ahead = self.longest_grace_on(job).map(|grace| Timestamp(cx.now.0 + grace.0 + AHEAD_MS * 1_000));
             let is_near = ahead.is_some_and(|ahead| ends <= ahead);
             let has_stayed = is_told && before.is_some_and(|before| ends.0 <= before.0 + AHEAD_MS * 1_000);

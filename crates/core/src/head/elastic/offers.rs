@@ -78,18 +78,14 @@ impl Head {
         let inheritance = own.is_none().then_some(Inheritance::Child);
         let terms = SessionTerms { inheritance, ..SessionTerms::default() };
         let request = GrowRequest { alloc_id: own, req_id: Some(name_of(id)), terms, wait: false, ..nodes.clone() };
-        self.open_size_change(root, ask, (seconds, id), What::Coming(count), cx);
         let (campaign, resize) = self.resize(&ResizeRequest::Grow(request), Requester::Offer(root), cx);
         match resize.outcome {
-            ResizeOutcome::Refused { cause, .. } | ResizeOutcome::Failed { cause, .. } => {
-                self.elastic.sizes.open.remove(&root);
-                Err(cause)
+            ResizeOutcome::Refused { cause, .. } | ResizeOutcome::Failed { cause, .. } => Err(cause),
+            ResizeOutcome::Unchanged | ResizeOutcome::Done => Err(too_few(ask.job, count, self.free_of(session))),
+            ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
+                self.open_size_change(root, ask, (seconds, id), What::Coming(count), cx);
+                Ok(campaign)
             }
-            ResizeOutcome::Unchanged | ResizeOutcome::Done => {
-                self.elastic.sizes.open.remove(&root);
-                Err(too_few(ask.job, count, self.free_of(session)))
-            }
-            ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => Ok(campaign),
         }
     }
 
@@ -114,6 +110,7 @@ impl Head {
             Ok(reserved) => {
                 if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
                     pending.what = What::Offer(Offer { procs: count, reserved, session, taker: None, brought });
+                    pending.trace(root, cx);
                 }
                 self.present(root, cx);
             }

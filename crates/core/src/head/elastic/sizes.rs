@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ferrite_types::{AllocId, AllocReqId, CampaignId, JobId, NodeId, ProcId, SessionId, SizeRange, Timestamp};
+use ferrite_types::{
+    AllocId, AllocReqId, CampaignId, JobId, NodeId, ProcId, SessionId, SizeChangeStep, SizeRange, Timestamp,
+};
 use ferrite_wire::control::{PendingChange, Reply, SizeStep, TreeSize};
 use ferrite_wire::{JobResize, JobResizeOutcome, JobResized, SizeChange};
 
@@ -12,7 +14,7 @@ use super::offers::Offer;
 use super::retirements::Retirement;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::{HeadTimer, RequestId};
+use crate::{Effect, HeadTimer, RequestId, Transition};
 
 /// The changes of a tree that are remembered.
 const MOST_PAST: usize = 64;
@@ -67,6 +69,17 @@ impl Pending {
         let is_offer = self.is_offer();
         let (procs, begun_us) = (self.procs(), self.begun.0);
         SizeStep { is_offer, procs, begun_us, ended_us: None, done: 0, size: 0, cause: String::new() }
+    }
+
+    /// Shows the step that it enters, unless it ends.
+    pub(super) fn trace(&self, root: JobId, cx: &mut Cx) {
+        let step = match self.what {
+            What::Coming(_) => SizeChangeStep::NodesFirst,
+            What::Offer(_) => SizeChangeStep::Offered,
+            What::Retirement(_) => SizeChangeStep::Told,
+        };
+        let (is_offer, procs) = (self.is_offer(), self.procs());
+        cx.effect(Effect::Trace(Transition::Size { root, is_offer, procs, step }));
     }
 
     /// True for more processes.
@@ -224,10 +237,11 @@ impl Head {
         ask: &JobResize,
         (seconds, id): (u32, CampaignId),
         what: What,
-        cx: &Cx,
+        cx: &mut Cx,
     ) {
         let (job, begun) = (ask.job, cx.now);
         let pending = Pending { id, job, begun, requester: None, seconds, until: None, refused: None, what };
+        pending.trace(root, cx);
         self.elastic.sizes.open.insert(root, pending);
     }
 
@@ -281,6 +295,8 @@ impl Head {
             | JobResizeOutcome::NodesFirst
             | JobResizeOutcome::Done => String::new(),
         };
+        let step = if outcome == JobResizeOutcome::Done { SizeChangeStep::Done } else { SizeChangeStep::Failed };
+        cx.effect(Effect::Trace(Transition::Size { root, is_offer, procs, step }));
         let size = self.staying_of_tree(root);
         let step = SizeStep { ended_us: Some(cx.now.0), done: procs, size, cause, ..pending.step() };
         let past = self.elastic.sizes.past.entry(root).or_default();
