@@ -304,6 +304,8 @@ pub enum Mutation {
     UnheardSignal,
     /// A daemon leaves at once although its preempted job has time left.
     NoWord,
+    /// Only the world that is concerned hears that processes are to end.
+    DeafWorlds,
     /// No process hears of an offer.
     UnheardOffer,
     /// A job is told of more slots than are kept for it.
@@ -486,7 +488,7 @@ impl Mutation {
     pub const DEADLINES: [Mutation; 2] = [Mutation::UnheardSignal, Mutation::NoWord];
 
     /// Faults about the size of elastic jobs (`resizes`).
-    pub const SIZES: [Mutation; 7] = [
+    pub const SIZES: [Mutation; 8] = [
         Mutation::UnheardOffer,
         Mutation::LargeOffer,
         Mutation::UnheardDecline,
@@ -494,6 +496,7 @@ impl Mutation {
         Mutation::ForgottenEnd,
         Mutation::OthersEnd,
         Mutation::UntoldSize,
+        Mutation::DeafWorlds,
     ];
 
     /// Faults of the policy for elastic jobs (the head's parameters, and `resizes`).

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, PmixToken, RequestId, Transition};
 use ferrite_types::pmix_status::{FERRITE_NODES_STAY, PMIX_ALLOC_TIMEOUT_WARNING};
-use ferrite_types::{DaemonRank, JobId, JobState, ProcId, Signal, SizeRange};
+use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcId, Signal, SizeRange};
 use ferrite_wire::control::{Reply, Request};
-use ferrite_wire::{ControlOrder, EventInfo, JobResize, JobResizeOutcome, JobResized, WithdrawalAnswer};
+use ferrite_wire::{ControlOrder, EventInfo, JobResize, JobResizeOutcome, JobResized, Withdrawal, WithdrawalAnswer};
 
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
@@ -16,6 +16,9 @@ use crate::scenario::Scenario;
 
 /// The longest time of a change when nothing is broken: the usual time, and the ways of messages.
 const LONGEST: Time = 40_000_000;
+
+/// The longest way of a notice to all processes when nothing is broken.
+const TRIP: Time = 1_000_000;
 
 /// A request without an answer.
 struct Open {
@@ -35,6 +38,15 @@ struct Offer {
     is_vague: bool,
 }
 
+/// A notice to an elastic job that processes of it are to end, or stay.
+struct Notice {
+    root: JobId,
+    what: Withdrawal,
+    code: PmixStatus,
+    since: Time,
+    heard: BTreeSet<ProcId>,
+}
+
 #[derive(Default)]
 pub(super) struct Sizes {
     slots: u32,
@@ -43,6 +55,8 @@ pub(super) struct Sizes {
     ranges: BTreeMap<JobId, SizeRange>,
     submitted: BTreeSet<JobId>,
     living: BTreeMap<ProcId, DaemonRank>,
+    /// When each process began.
+    born: BTreeMap<ProcId, Time>,
     /// Jobs that are being ended.
     dying: BTreeSet<JobId>,
     open: BTreeMap<RequestId, Open>,
@@ -52,6 +66,8 @@ pub(super) struct Sizes {
     until: BTreeMap<ProcId, Time>,
     /// Answers that the head has not taken, by daemon and token.
     given: BTreeMap<(DaemonRank, PmixToken), (ProcId, ControlOrder, Time)>,
+    /// Notices that processes hear of, with those that have heard them.
+    notices: Vec<Notice>,
     /// True when only offers bring daemons.
     has_comers: bool,
     /// Daemons that have come for an offer and run nothing yet, and when they came.
@@ -67,6 +83,37 @@ impl Sizes {
         let brings = |request: &Request| matches!(request, Request::ResizeJob(ask) if ask.nodes.is_some());
         let has_comers = scenario.questions.iter().any(|(_, request)| brings(request));
         Sizes { slots: scenario.slots, daemons: scenario.daemons, has_comers, ..Sizes::default() }
+    }
+
+    /// Notes which processes hear of a notice.
+    fn is_heard(&mut self, what: &Withdrawal, code: PmixStatus, to: &[ProcId]) {
+        let root = self.root_of(what.job);
+        if !self.ranges.contains_key(&root) {
+            return;
+        }
+        let known = self.notices.iter_mut().find(|notice| notice.what == *what && notice.code == code);
+        match known {
+            Some(notice) => notice.heard.extend(to),
+            None => {
+                let heard = to.iter().copied().collect();
+                self.notices.push(Notice { root, what: what.clone(), code, since: self.now, heard });
+            }
+        }
+    }
+
+    /// Requires that all worlds of an elastic job hear of each notice (spec E43).
+    fn all_worlds_hear(&mut self) -> Result<(), String> {
+        let (now, is_calm) = (self.now, self.is_calm());
+        let due = self.notices.extract_if(.., |notice| notice.since + TRIP < now).collect::<Vec<_>>();
+        for notice in due.into_iter().filter(|notice| is_calm && !self.dying.contains(&notice.root)) {
+            let of_tree = |proc: &&ProcId| self.root_of(proc.job) == notice.root && !self.dying.contains(&proc.job);
+            let mut there = self.living.keys().filter(of_tree);
+            let deaf = there.find(|proc| self.born[proc] < notice.since && !notice.heard.contains(proc));
+            require(deaf.is_none(), || {
+                format!("{deaf:?} of job {} has not heard that {:?} are to end or stay", notice.root, notice.what.ranks)
+            })?;
+        }
+        Ok(())
     }
 
     /// Requires that nodes which have come for an offer leave when nothing has started there (spec E69).
@@ -97,6 +144,7 @@ impl Sizes {
 
     fn is_born(&mut self, rank: DaemonRank, proc: ProcId) -> Result<(), String> {
         self.living.insert(proc, rank);
+        self.born.insert(proc, self.now);
         let root = self.root_of(proc.job);
         if let Some(range) = self.ranges.get(&root) {
             let size = self.size(root);
@@ -220,27 +268,33 @@ impl Sizes {
                     (offer.taker, offer.is_vague) = (None, true);
                 }
             }
-            Effect::Pmix(PmixEffect::Event { event, .. }) => match &event.info {
-                EventInfo::Growth(offered) => {
-                    let daemon = |name: &str| name.strip_prefix('n')?.parse().ok().map(DaemonRank);
-                    let kept = offered.slots.iter().filter_map(|(node, slots)| Some((daemon(node)?, *slots))).collect();
-                    let is_open = self.open.values().any(|open| self.root_of(open.ask.job) == offered.root);
-                    if is_open {
-                        let offer = Offer { kept, taker: None, is_vague: false };
-                        self.offers.entry(offered.root).or_insert(offer);
-                    }
+            Effect::Pmix(PmixEffect::Event { event, to, .. }) => {
+                if let EventInfo::Withdrawal(notice) = &event.info {
+                    self.is_heard(notice, event.code, to);
                 }
-                EventInfo::Withdrawal(notice) if notice.of_procs => {
-                    let procs: BTreeSet<ProcId> =
-                        notice.ranks.iter().map(|rank| ProcId { job: notice.job, rank: *rank }).collect();
-                    match event.code {
-                        PMIX_ALLOC_TIMEOUT_WARNING => return self.is_told(rank, procs, notice.seconds, at),
-                        FERRITE_NODES_STAY => self.until.retain(|proc, _| !procs.contains(proc)),
-                        _ => {}
+                match &event.info {
+                    EventInfo::Growth(offered) => {
+                        let daemon = |name: &str| name.strip_prefix('n')?.parse().ok().map(DaemonRank);
+                        let kept =
+                            offered.slots.iter().filter_map(|(node, slots)| Some((daemon(node)?, *slots))).collect();
+                        let is_open = self.open.values().any(|open| self.root_of(open.ask.job) == offered.root);
+                        if is_open {
+                            let offer = Offer { kept, taker: None, is_vague: false };
+                            self.offers.entry(offered.root).or_insert(offer);
+                        }
                     }
+                    EventInfo::Withdrawal(notice) if notice.of_procs => {
+                        let procs: BTreeSet<ProcId> =
+                            notice.ranks.iter().map(|rank| ProcId { job: notice.job, rank: *rank }).collect();
+                        match event.code {
+                            PMIX_ALLOC_TIMEOUT_WARNING => return self.is_told(rank, procs, notice.seconds, at),
+                            FERRITE_NODES_STAY => self.until.retain(|proc, _| !procs.contains(proc)),
+                            _ => {}
+                        }
+                    }
+                    _ => {}
                 }
-                _ => {}
-            },
+            }
             Effect::Pmix(PmixEffect::Reply { token, result }) => {
                 let given = self.given.remove(&(rank, *token)).filter(|_| result.is_ok());
                 return given.map_or(Ok(()), |given| self.is_taken(&given));
@@ -278,6 +332,7 @@ impl Invariant for Sizes {
             Observation::Input { rank, at, input, .. } => {
                 self.now = *at;
                 self.comers_leave()?;
+                self.all_worlds_hear()?;
                 match input {
                     Input::Head(HeadInput::Request { id, request: Request::ResizeJob(ask) }) => {
                         let open = Open { ask: ask.clone(), at: *at, told: BTreeSet::new() };

@@ -162,6 +162,13 @@ impl ResizeMutations {
             }
             Mutation::NoEvent => wanted.retain(|e| !is_event(e)),
             Mutation::UnheardOffer => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Event { event, .. }) if matches!(event.info, EventInfo::Growth(_)))),
+            Mutation::DeafWorlds => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::Event { event, to, .. }) = effect
+                    && let EventInfo::Withdrawal(notice) = &event.info
+                {
+                    to.retain(|proc| proc.job == notice.job);
+                }
+            }),
             Mutation::LargeOffer => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect
                     && let EventInfo::Growth(offer) = &mut event.info
