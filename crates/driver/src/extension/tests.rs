@@ -47,7 +47,9 @@ fn nodes_are_asked_for_awaited_granted_refused_and_given_back() {
     let status = command.stdout(file.try_clone().unwrap()).stderr(file).status().unwrap();
     assert!(status.success(), "{}", std::fs::read_to_string(words).unwrap());
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
-    assert!(read("squeue.env").lines().all(|line| line == "SLURM_CONF=/c"), "{}", read("squeue.env"));
+    // Of the variables of the surrounding job only that of the configuration; the format of times is ours.
+    let theirs = |line: &str| line == "SLURM_CONF=/c" || line == "SLURM_TIME_FORMAT=%s";
+    assert!(read("squeue.env").lines().all(theirs), "{}", read("squeue.env"));
     let uid = rustix::process::getuid().as_raw();
     assert_eq!(read("scancel.args"), format!("12\n13\n9\n--user={uid} --name=dvm.of.7\n"));
     let asked = read("salloc.args");
