@@ -573,6 +573,8 @@ fn nodes_come_only_when_they_are_needed() {
     dvm.submit(1, elastic(1, 6, &["n0", "n0", "n0", "n0"]));
     ask(&mut dvm, 2, with_hosts(3, &["n5"]));
     assert!(refusal(&dvm, 2).contains("3 more are too many"), "{}", refusal(&dvm, 2));
+    ask(&mut dvm, 5, JobResize { size: SizeChange::To(2), ..with_hosts(2, &["n5"]) });
+    assert!(refusal(&dvm, 5).contains("Nodes come for more processes"), "{}", refusal(&dvm, 5));
     ask(&mut dvm, 3, with_hosts(2, &["n5"]));
     assert_eq!(offers(&dvm)[0].0.slots, [("n1".to_owned(), 2)]);
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up");

@@ -189,6 +189,9 @@ impl Head {
                 Err("Nobody is forced to grow: without --force the job is offered more processes.".to_owned())
             }
             1.. => check_most(id, range, all, count).map(|()| (root, Plan::Offer(count))),
+            _ if ask.nodes.is_some() => Err(format!(
+                "Nodes come for more processes, and job {id} is to have fewer: leave --host and --nodes out."
+            )),
             _ => self.check_least(ask, range, size, count).map(|()| (root, Plan::Retirement(count))),
         }
     }
