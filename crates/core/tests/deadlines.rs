@@ -5,7 +5,7 @@ mod common;
 
 use common::{Cluster, job, resize};
 use ferrite_core::{DaemonTimer, HeadInput, HeadTimer, Input, PmixEffect, Timer};
-use ferrite_rm::{JobEnd, Manager, Source};
+use ferrite_rm::JobEnd;
 use ferrite_types::pmix_status::{FERRITE_NODES_STAY, PMIX_ALLOC_TIMEOUT_WARNING};
 use ferrite_types::*;
 use ferrite_wire::control::{Request, Submission};
@@ -16,12 +16,7 @@ const WORD: Timer = Timer::Daemon(DaemonTimer::Word);
 
 /// A DVM on two nodes of Slurm job 7 and two of job 8, with two slots each.
 fn dvm() -> Cluster {
-    let mut config = Cluster::config(2, &[("prte_elastic_mode", "1")], true);
-    config.allocation.source = Source::Managed { manager: Manager::Slurm, job: "7".to_owned() };
-    for host in &mut config.allocation.nodes {
-        (host.rm_job, host.slots) = (Some("7".to_owned()), SlotCount::Given(2));
-    }
-    let mut dvm = Cluster::of(config);
+    let mut dvm = Cluster::of(Cluster::config_in_slurm(2));
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
     let more = GrowRequest { count: 2, wait: true, ..GrowRequest::default() };

@@ -19,12 +19,7 @@ use ferrite_wire::{
 
 /// A DVM on all nodes of Slurm job 7, two slots each.
 fn dvm(nodes: u32) -> Cluster {
-    let mut config = Cluster::config(nodes, &[("rml_base_radix", "2"), ("prte_elastic_mode", "1")], true);
-    config.allocation.source = Source::Managed { manager: Manager::Slurm, job: "7".to_owned() };
-    for host in &mut config.allocation.nodes {
-        (host.rm_job, host.slots) = (Some("7".to_owned()), SlotCount::Given(2));
-    }
-    let mut dvm = Cluster::of(config);
+    let mut dvm = Cluster::of(Cluster::config_in_slurm(nodes));
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
     dvm

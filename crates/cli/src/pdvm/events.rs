@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::NAME;
 use super::dvm::Dvm;
+use super::event_line::Line;
 use super::failure::Failure;
 use super::json;
 use super::text::count;
@@ -69,7 +70,7 @@ pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
             ClientEvent::OutputBroken(Stream::Stdout, error) => return broken(error),
             ClientEvent::Gone(ConnectionError::Lost { dvm, .. }) => {
                 if json {
-                    client.write(Stream::Stdout, json::line(&json::Line::ended(&dvm)).as_bytes());
+                    client.write(Stream::Stdout, json::line(&Line::ended(&dvm)).as_bytes());
                 }
                 client.finish();
                 if !json {
@@ -88,12 +89,12 @@ fn broken(error: Errno) -> Result<(), Failure> {
 }
 
 fn line(event: &Event, json: bool) -> String {
-    if json { json::line(&json::Line::of(event)) } else { render(event) }
+    if json { json::line(&Line::of(event)) } else { render(event) }
 }
 
 fn lost(events: u64, json: bool) -> String {
     match json {
-        true => json::line(&json::Line::lost(events)),
+        true => json::line(&Line::lost(events)),
         false => format!(
             "{:>16} lost here: they came faster than they were read\n",
             count(events, "event was", "events were")

@@ -6,6 +6,7 @@
 mod batch;
 mod candidates;
 mod dvm;
+pub(crate) mod event_line;
 mod events;
 pub(crate) mod failure;
 mod feed;

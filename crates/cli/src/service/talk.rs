@@ -17,6 +17,7 @@ use super::answers::{self, Ended, Error, Following, NeverBegan, Notice, Of, Orde
 use super::requests::{Ask, Followed, Submit, Wait, Which, parse};
 use crate::batch::feed::{Feed, TOO_LONG};
 use crate::batch::line::Id;
+use crate::pdvm::event_line::Line;
 use crate::pdvm::moment::Moment;
 use crate::pdvm::{grow, json, metrics, resize, shrink, size, status};
 
@@ -421,7 +422,7 @@ impl Talk {
             }
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply, out),
             DvmMessage::Event { event, .. } => self.on_event(&event, out),
-            DvmMessage::EventsLost { count, .. } => out.said.lines.extend(json::line(&json::Line::lost(count)).bytes()),
+            DvmMessage::EventsLost { count, .. } => out.said.lines.extend(json::line(&Line::lost(count)).bytes()),
             // Tasks bring no files and ask for no pictures, and only PMIx tools get the others.
             DvmMessage::ReadFile { .. }
             | DvmMessage::Picture { .. }
@@ -556,7 +557,7 @@ impl Talk {
 
     fn on_event(&mut self, event: &Event, out: &mut Out) {
         if self.followed == Followed::All {
-            out.said.lines.extend(json::line(&json::Line::of(event)).bytes());
+            out.said.lines.extend(json::line(&Line::of(event)).bytes());
         }
         let EventKind::Job { job, state } = event.what else { return };
         if self.waited.contains_key(&job) && (state >= JobState::Unterminated || state.is_error()) {

@@ -207,6 +207,17 @@ impl Cluster {
         }
     }
 
+    /// The configuration of an elastic DVM on all nodes of Slurm job 7, two slots each.
+    pub fn config_in_slurm(count: u32) -> HeadConfig {
+        let mut config = Cluster::config(count, &[("rml_base_radix", "2"), ("prte_elastic_mode", "1")], true);
+        config.allocation.source =
+            ferrite_rm::Source::Managed { manager: ferrite_rm::Manager::Slurm, job: "7".to_owned() };
+        for host in &mut config.allocation.nodes {
+            (host.rm_job, host.slots) = (Some("7".to_owned()), SlotCount::Given(2));
+        }
+        config
+    }
+
     pub fn of(config: HeadConfig) -> Cluster {
         let mut nodes = BTreeMap::new();
         nodes.insert(DaemonRank::HEAD, Node::head(config, local("n0")));

@@ -10,8 +10,7 @@ use ferrite_types::{DaemonRank, Duration, JobId, NodeId, RankSet, Timestamp};
 use ferrite_wire::{DaemonMessage, Withdrawal};
 
 use super::phase::Change;
-use super::plan::{Plan, Reason};
-use super::requester::Requester;
+use super::plan::Reason;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
@@ -23,6 +22,9 @@ const AHEAD_MS: u64 = 2_000;
 const LAST_LOOK_MS: u64 = 1_000;
 /// The time for the manager to say whether a SIGTERM means the end (milliseconds).
 const ANSWER_MS: u64 = 5_000;
+
+/// The cause of an end by SIGTERM.
+const TERMINATED: &str = "SIGTERM was received";
 
 /// The manager's jobs that the head has asked about, by their names.
 #[derive(Debug, Default)]
@@ -80,7 +82,7 @@ impl Head {
                 self.ask_for_end(&parent, cx);
                 self.watch_deadlines(cx);
             }
-            _ if is_order => self.on_terminate("SIGTERM was received", cx),
+            _ if is_order => self.on_terminate(TERMINATED, cx),
             _ => {}
         }
         self.finish(cx);
@@ -122,7 +124,7 @@ impl Head {
         self.elastic.deadlines.of.retain(|job, _| known.contains(job));
         let mut next = self.elastic.deadlines.answer_by;
         for job in &known {
-            let ahead = self.longest_grace_on(job).map(|grace| Duration(grace.0 + AHEAD_MS * 1_000));
+            let ahead = self.ahead_of(job);
             if ahead.is_some() && !self.elastic.deadlines.of.contains_key(job) {
                 self.ask_for_end(job, cx);
             }
@@ -139,12 +141,12 @@ impl Head {
     /// Handles the timer: a job of the manager is to be asked for, or ends (spec E66, E67).
     pub(in crate::head) fn on_deadlines_timer(&mut self, cx: &mut Cx) {
         if self.elastic.deadlines.answer_by.is_some_and(|by| by <= cx.now) {
-            return self.on_terminate("SIGTERM was received", cx);
+            return self.on_terminate(TERMINATED, cx);
         }
         let Some((manager, parent)) = self.elastic_manager() else { return };
         let jobs: Vec<String> = self.elastic.deadlines.of.keys().cloned().collect();
         for job in jobs {
-            let ahead = self.longest_grace_on(&job).map(|grace| Duration(grace.0 + AHEAD_MS * 1_000));
+            let ahead = self.ahead_of(&job);
             let Some(deadline) = self.elastic.deadlines.of.get_mut(&job) else { continue };
             if deadline.next(ahead).is_none_or(|at| at > cx.now) {
                 continue;
@@ -192,7 +194,7 @@ impl Head {
         if unsure.contains(DaemonRank::HEAD) {
             self.elastic.deadlines.answer_by = None;
             if !stays {
-                return self.on_terminate("SIGTERM was received", cx);
+                return self.on_terminate(TERMINATED, cx);
             }
         }
         if let Some(cause) = error {
@@ -204,8 +206,7 @@ impl Head {
         } else if end.is_over && job == parent {
             return self.end_with_job(&format!("{manager} job {job}"), cx);
         } else if let Some(ends) = ends {
-            let ahead = self.longest_grace_on(job).map(|grace| Timestamp(cx.now.0 + grace.0 + AHEAD_MS * 1_000));
-            let is_near = ahead.is_some_and(|ahead| ends <= ahead);
+            let is_near = self.ahead_of(job).is_some_and(|ahead| ends <= cx.now + ahead);
             let has_stayed = is_told && before.is_some_and(|before| ends.0 <= before.0 + AHEAD_MS * 1_000);
             match is_announced || is_near || has_stayed {
                 true => self.end_nears(job, job == parent, ends, cx),
@@ -231,10 +232,12 @@ impl Head {
         up.filter(|(node, _)| of_job(node)).unzip()
     }
 
-    /// The longest grace of a job with processes on nodes of the manager's job.
-    fn longest_grace_on(&self, job: &str) -> Option<Duration> {
+    /// The time before the end of the manager's job at which the jobs on its nodes have to hear of it; `None` = no job
+    /// there has a grace.
+    fn ahead_of(&self, job: &str) -> Option<Duration> {
         let (_, daemons) = self.nodes_of_manager_job(job);
-        self.jobs.with_grace_on(&daemons).into_iter().map(|(_, grace)| grace).max()
+        let longest = self.jobs.with_grace_on(&daemons).into_iter().map(|(_, grace)| grace).max()?;
+        Some(Duration(longest.0 + AHEAD_MS * 1_000))
     }
 
     /// The end of the manager's job is near: the nodes of a granted one drain, and the jobs on those of the first one
@@ -252,13 +255,7 @@ impl Head {
         let (nodes, _) = self.nodes_of_manager_job(job);
         let nodes: Vec<NodeId> =
             nodes.into_iter().filter(|node| self.elastic.campaigns.of_node(*node).is_none()).collect();
-        if nodes.is_empty() {
-            return;
-        }
-        let (change, alloc_id) = (Change::taken_at(ends), self.alloc_id_of(&nodes));
-        let plan = Plan { change, alloc_id, req_id: None, is_requested: false, nodes };
-        let campaign = self.open_campaign(plan, Requester::Nobody, cx);
-        self.proceed(campaign, cx);
+        self.send_away_unasked(Change::taken_at(ends), nodes, cx);
     }
 
     /// Tells the jobs with a grace on the first job's nodes that these end with it; each hears of it once.

@@ -11,7 +11,6 @@ use ferrite_wire::{
 };
 
 use super::phase::Change;
-use super::plan::Plan;
 use super::requester::Requester;
 use super::sizes::{Pending, What, name_of, processes};
 use crate::HeadTimer;
@@ -44,10 +43,7 @@ impl Offer {
 impl Head {
     /// Keeps slots for a job and tells its processes that they may spawn more (spec E54).
     pub(super) fn offer(&mut self, root: JobId, count: u32, ask: &JobResize, cx: &mut Cx) -> Result<(), String> {
-        let seconds = ask.time_s.unwrap_or_else(|| self.resize_time());
-        if seconds == 0 {
-            return Err("An offer needs time: give --grace 1 or more.".to_owned());
-        }
+        let seconds = self.offer_time(ask)?;
         let session = self.jobs.session_of_tree(root);
         let reserved = self.keep_slots(session, count, &[]).map_err(|free| too_few(ask.job, count, free))?;
         let id = self.elastic.campaigns.number();
@@ -55,6 +51,14 @@ impl Head {
         self.open_size_change(root, ask, (seconds, id), What::Offer(offer), cx);
         self.present(root, cx);
         Ok(())
+    }
+
+    /// The time that a job has to take an offer (seconds).
+    fn offer_time(&self, ask: &JobResize) -> Result<u32, String> {
+        match ask.time_s.unwrap_or_else(|| self.resize_time()) {
+            0 => Err("An offer needs time: give --grace 1 or more.".to_owned()),
+            seconds => Ok(seconds),
+        }
     }
 
     /// Gets nodes for an offer for which too few slots are free (spec E69). Returns the campaign that is to begin, if
@@ -67,10 +71,7 @@ impl Head {
         nodes: &GrowRequest,
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, String> {
-        let seconds = ask.time_s.unwrap_or_else(|| self.resize_time());
-        if seconds == 0 {
-            return Err("An offer needs time: give --grace 1 or more.".to_owned());
-        }
+        let seconds = self.offer_time(ask)?;
         let (session, alloc_id) = self.session_of_tree(root);
         let id = self.elastic.campaigns.number();
         let own = (session != SessionId::DVM).then_some(alloc_id);
@@ -141,13 +142,7 @@ impl Head {
             is_idle && self.elastic.campaigns.of_node(*node).is_none()
         };
         let nodes: Vec<NodeId> = brought.iter().copied().filter(is_unused).collect();
-        if nodes.is_empty() {
-            return;
-        }
-        let (change, alloc_id) = (Change::shrink(BTreeSet::new(), None, true), self.alloc_id_of(&nodes));
-        let plan = Plan { change, alloc_id, req_id: None, is_requested: false, nodes };
-        let campaign = self.open_campaign(plan, Requester::Nobody, cx);
-        self.proceed(campaign, cx);
+        self.send_away_unasked(Change::shrink(BTreeSet::new(), None, true), nodes, cx);
     }
 
     /// Tells the processes of a job of the offer that is kept for it, and lets its time run.

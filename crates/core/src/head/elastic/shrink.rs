@@ -74,6 +74,17 @@ impl Head {
         })
     }
 
+    /// Begins a shrink that nobody has asked for, if there are nodes for it.
+    pub(super) fn send_away_unasked(&mut self, change: Change, nodes: Vec<NodeId>, cx: &mut Cx) {
+        if nodes.is_empty() {
+            return;
+        }
+        let alloc_id = self.alloc_id_of(&nodes);
+        let plan = Plan { change, alloc_id, req_id: None, is_requested: false, nodes };
+        let campaign = self.open_campaign(plan, Requester::Nobody, cx);
+        self.proceed(campaign, cx);
+    }
+
     /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.
     pub(super) fn is_unknown(&self, node: NodeId) -> bool {
         self.pool.is_outside(node) && self.elastic.campaigns.of_node(node).is_none()
