@@ -17,7 +17,8 @@ use ferrite_types::pmix_status::{
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SizeStep, Submission};
 use ferrite_wire::{
-    ControlOrder, EventInfo, GrowthOffer, JobResize, JobResizeOutcome, JobResized, SizeChange, WithdrawalAnswer,
+    ControlOrder, EventInfo, GrowthOffer, JobResize, JobResizeOutcome, JobResized, SizeChange, SlotChange,
+    WithdrawalAnswer,
 };
 
 const TIME: Timer = Timer::Head(HeadTimer::Campaign(CampaignId(1)));
@@ -590,8 +591,12 @@ fn without_its_nodes_a_job_keeps_its_size() {
     assert!(offers(&dvm).is_empty());
     ask(&mut dvm, 3, JobResize { time_s: Some(0), ..with_hosts(2, &["n6"]) });
     assert!(refusal(&dvm, 3).contains("needs time"));
-    ask(&mut dvm, 4, with_hosts(2, &["n1"]));
-    assert!(refusal(&dvm, 4).contains("0 slots are free"), "{}", refusal(&dvm, 4));
+    let mut there = with_hosts(2, &["n1"]);
+    there.nodes.as_mut().expect("it names one").hosts[0].slots = SlotChange::Set(8);
+    ask(&mut dvm, 4, there);
+    assert!(refusal(&dvm, 4).contains("in the DVM already. 0 slots are free"), "{}", refusal(&dvm, 4));
+    let slots = dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").nodes()[1].slots;
+    assert_eq!(slots, 4, "what is refused changes nothing");
     let steps = dvm.transitions.iter().filter(|step| step.starts_with("size"));
     let steps: Vec<&str> = steps.map(String::as_str).collect();
     assert_eq!(steps, ["size of 1: +2 NODES_FIRST", "size of 1: +0 FAILED"], "what is refused is no change");

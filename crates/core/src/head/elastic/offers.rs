@@ -79,6 +79,12 @@ impl Head {
         let inheritance = own.is_none().then_some(Inheritance::Child);
         let terms = SessionTerms { inheritance, ..SessionTerms::default() };
         let request = GrowRequest { alloc_id: own, req_id: Some(name_of(id)), terms, wait: false, ..nodes.clone() };
+        // A grow changes the slots of nodes that are there already; a refused offer changes nothing.
+        let planned = self.plan_grow(&request).map_err(|reason| reason.cause)?;
+        if planned.nodes.is_empty() && planned.more == 0 && request.rm_job.is_none() {
+            let lack = too_few(ask.job, count, self.free_of(session));
+            return Err(format!("The named nodes are in the DVM already. {lack}"));
+        }
         let (campaign, resize) = self.resize(&ResizeRequest::Grow(request), Requester::Offer(root), cx);
         match resize.outcome {
             ResizeOutcome::Refused { cause, .. } | ResizeOutcome::Failed { cause, .. } => Err(cause),
