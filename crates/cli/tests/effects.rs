@@ -134,6 +134,7 @@ const TESTS: &[(&str, &str, &[&str])] = &[
         "slots_are_counted_by_what_a_parameter_names_also_in_place_of_those_that_are_stated",
         &["prte_set_default_slots", "prte_set_default_slots_override"],
     ),
+    ("crates/core/tests/resources.rs", "a_job_waits_for_the_resources_of_another", &["ferrite_resources"]),
     (
         "crates/core/tests/history.rs",
         "a_job_that_is_in_memory_no_more_is_found_in_the_files",

@@ -2,6 +2,7 @@
 
 use ferrite_cli::args::{Environment, Parsed, ReportTo, Run, parse};
 use ferrite_rm::Params;
+use ferrite_types::resources::amounts_in_words;
 use ferrite_types::{BindTo, Duration, EnvOp, MapBy, ObjectKind, Rank, Signal, StdinTarget};
 
 fn run_in(environment: &Environment, line: &str) -> Run {
@@ -53,6 +54,13 @@ fn values_may_begin_with_a_hyphen_and_look_like_anything() {
     assert_eq!(run.params, [("plm_ssh_args".to_owned(), "-A".to_owned())]);
     assert_eq!(run.spec.apps[0].env, [set("OPTS", "--np")]);
     assert_eq!(run.launch_agent.as_deref(), Some("--odd"));
+}
+
+#[test]
+fn each_program_takes_its_own_resources() {
+    let run = run("--mem 1.5G --resource fpga=1,disk=20 ./a : --resource gpu=2 --resource disk=1 ./b : ./c");
+    let takes: Vec<String> = run.spec.apps.iter().map(|app| amounts_in_words(&app.takes)).collect();
+    assert_eq!(takes, ["disk=20 and fpga=1 and mem=1.5 GiB", "disk=1 and gpu=2", ""]);
 }
 
 #[test]

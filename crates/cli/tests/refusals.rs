@@ -214,3 +214,16 @@ fn deprecated_options_are_converted_with_a_warning() {
         "--oversubscribe=no ./a",
     ]));
 }
+
+#[test]
+fn what_a_process_cannot_take() {
+    insta::assert_snapshot!(all(&[
+        "--mem 4X ./a",
+        "--mem 0 ./a",
+        "--resource fpga ./a",
+        "--resource fpga=0 ./a",
+        "--resource , ./a",
+        "--resource fpga=1 --resource fpga=2 ./a",
+        "--mem 1G --resource mem=2G ./a",
+    ]));
+}

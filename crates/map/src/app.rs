@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ferrite_types::{AppContext, JobSpec, MapBy, MapRequest, Topology};
+use ferrite_types::{AppContext, JobSpec, MapRequest, PlacementTexts, Topology};
 
 use crate::candidate::Candidate;
 use crate::error::MapError;
@@ -36,6 +36,15 @@ impl<'a> App<'a> {
         Ok(App { context, request, policy, places, lists: lists(request) })
     }
 
+    /// Returns the description of its placement for the map.
+    pub(crate) fn texts(&self) -> PlacementTexts {
+        PlacementTexts {
+            shares_devices: self.lists.shares_devices,
+            takes: self.context.takes.clone(),
+            ..self.policy.texts()
+        }
+    }
+
     /// True when a rankfile or sequence places the app.
     pub(crate) fn is_listed(&self) -> bool {
         matches!(self.policy.map, Mapper::Seq | Mapper::RankFile)
@@ -43,7 +52,6 @@ impl<'a> App<'a> {
 
     /// True when there are fewer devices than processes; otherwise processors are missing.
     pub(crate) fn devices_are_short(&self, there: u32) -> bool {
-        let shared = matches!(&self.request.by, Some(MapBy::Device(device)) if device.shared);
-        !shared && self.context.np.is_some_and(|np| np > there)
+        !self.lists.shares_devices && self.context.np.is_some_and(|np| np > there)
     }
 }

@@ -1,8 +1,10 @@
 //! A node on which processes of a job may be placed: its slots, and how many of them are left.
 
+use ferrite_types::resources::Amounts;
 use ferrite_types::{BindTo, CpuKind, DeviceRequest, NodeRecord, ObjectKind};
 
 use crate::device::groups;
+use crate::occupancy::{Occupancy, Taken};
 use crate::units::usable;
 
 /// A node on which processes of the job may be placed.
@@ -10,11 +12,33 @@ pub(crate) struct Candidate<'a> {
     pub(crate) record: &'a NodeRecord,
     /// Processes of this job so far.
     pub(crate) placed: u32,
+    /// What these processes take of its resources.
+    pub(crate) taken: Amounts,
 }
 
 impl<'a> Candidate<'a> {
     pub(crate) fn new(record: &'a NodeRecord) -> Candidate<'a> {
-        Candidate { record, placed: 0 }
+        Candidate { record, placed: 0, taken: Amounts::new() }
+    }
+
+    /// Adds processes that take this of its resources.
+    pub(crate) fn take(&mut self, count: u32, takes: &Amounts) {
+        self.placed += count;
+        for (resource, amount) in takes {
+            let taken = self.taken.entry(resource.clone()).or_default();
+            *taken = taken.saturating_add(amount.saturating_mul(u64::from(count)));
+        }
+    }
+
+    /// Removes all processes of this job.
+    pub(crate) fn clear(&mut self) {
+        self.placed = 0;
+        self.taken.clear();
+    }
+
+    /// Returns the number of processes that find what each takes of its resources; `None` = any number.
+    pub(crate) fn resource_room(&self, takes: &Amounts, occupancy: &Occupancy) -> Option<u32> {
+        occupancy.room_beside(self.record, takes, &self.taken)
     }
 
     /// Returns its slots. Without a stated number, a job that counts hardware threads has one for each of them.
@@ -41,9 +65,10 @@ impl<'a> Candidate<'a> {
         usable(&self.record.topology, kind).count() as u32
     }
 
-    /// Returns the number of devices, or of groups of them, that were asked for.
-    pub(crate) fn devices(&self, request: &DeviceRequest) -> u32 {
-        groups(&self.record.topology, request, BindTo::None).map_or(0, |groups| groups.len() as u32)
+    /// Returns the number of free devices, or of groups of them, that were asked for.
+    pub(crate) fn devices(&self, request: &DeviceRequest, taken: &Taken) -> u32 {
+        let groups = groups(&self.record.topology, request, BindTo::None, &taken.devices);
+        groups.map_or(0, |groups| groups.len() as u32)
     }
 }
 

@@ -13,11 +13,13 @@ pub(crate) struct Limit {
     pub(crate) objects: u32,
     /// Processes for which there are processors (or devices); `None` = they are not counted.
     pub(crate) processors: Option<u32>,
+    /// Processes that find what they take of the resources; `None` = they take none.
+    pub(crate) resources: Option<u32>,
 }
 
 impl Limit {
-    fn bound(self) -> Limit {
-        let most = self.processors.unwrap_or(u32::MAX);
+    fn within(self, most: Option<u32>) -> Limit {
+        let most = most.unwrap_or(u32::MAX);
         Limit { free: self.free.min(most), room: self.room.min(most), ..self }
     }
 }
@@ -33,6 +35,8 @@ pub(crate) enum TooMany {
     Ppr(u32),
     /// The processors, which suffice for this many processes.
     Processors(u32),
+    /// The resources, which suffice for this many processes.
+    Resources(u32),
 }
 
 /// The requested number of processes.
@@ -47,24 +51,29 @@ pub(crate) struct Wanted {
     pub(crate) even: bool,
 }
 
-/// Returns the number of processes on each node.
+/// Returns the number of processes on each node, within all limits (spec L149).
 pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
-    let bound: Vec<Limit> = limits.iter().map(|limit| limit.bound()).collect();
-    let room = clamp(sum(&bound.iter().map(|l| l.room).collect::<Vec<_>>()));
-    let is_ppr = map.per_resource().is_some();
-    let wanted = match wanted.np {
-        None if wanted.as_fits && !is_ppr => {
-            Wanted { np: Some(clamp(sum(&bound.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
-        }
-        None if !is_ppr => {
-            Wanted { np: Some(clamp(sum(&limits.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
+    let processed: Vec<Limit> = limits.iter().map(|limit| limit.within(limit.processors)).collect();
+    let bound: Vec<Limit> = processed.iter().map(|limit| limit.within(limit.resources)).collect();
+    let free = |limits: &[Limit]| clamp(sum(&limits.iter().map(|l| l.free).collect::<Vec<_>>()));
+    let room = |limits: &[Limit]| clamp(sum(&limits.iter().map(|l| l.room).collect::<Vec<_>>()));
+    let asked = wanted.np;
+    let wanted = match asked {
+        None if map.per_resource().is_none() => {
+            Wanted { np: Some(free(if wanted.as_fits { &bound } else { limits })), ..wanted }
         }
         _ => wanted,
     };
-    match plan_within(map, wanted, &bound) {
-        Err(_) if plan_within(map, wanted, limits).is_ok() => Err(TooMany::Processors(room)),
-        Err(_) => Err(plan_within(map, wanted, limits).expect_err("it was no success just now")),
-        done => done,
+    let plan = plan_within(map, wanted, &bound);
+    if plan.is_ok() {
+        return plan;
+    }
+    // The first limit that is exceeded is the one to name; no process at all exceeds none.
+    let wanted = Wanted { np: wanted.np.filter(|np| *np > 0 || asked == Some(0)), ..wanted };
+    plan_within(map, wanted, limits)?;
+    match plan_within(map, wanted, &processed) {
+        Ok(_) => Err(TooMany::Resources(room(&bound))),
+        Err(_) => Err(TooMany::Processors(room(&processed))),
     }
 }
 
@@ -174,7 +183,10 @@ mod tests {
     use super::*;
 
     fn nodes(free_room: &[(u32, u32)]) -> Vec<Limit> {
-        free_room.iter().map(|&(free, room)| Limit { free, room, objects: 1, processors: None }).collect()
+        free_room
+            .iter()
+            .map(|&(free, room)| Limit { free, room, objects: 1, processors: None, resources: None })
+            .collect()
     }
 
     fn planned(map: Mapper, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {

@@ -1,6 +1,8 @@
 //! Mapping by device: which devices a process gets, and the processors next to them. Source: the documentation of the
 //! reference (`--map-by device=`).
 
+use std::collections::BTreeSet;
+
 use ferrite_types::{
     BindTo, CpuSet, Device, DeviceKind, DeviceRequest, DeviceVendor, DeviceWanted, ObjectKind, Topology,
 };
@@ -22,29 +24,42 @@ pub(crate) struct Group {
 /// Why a machine cannot be mapped by these devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceObstacle {
-    /// There are fewer devices than one process needs.
-    TooFew { there: u32, needed: u16 },
+    /// There are fewer free devices than one process needs.
+    TooFew,
     /// A graphics processor without a name that its maker's libraries accept.
     Nameless(String),
     /// The object to bind to is larger than the locality of the device.
     BindTooLarge { device: String, bind: ObjectKind, within: &'static str },
 }
 
-/// Returns the devices of each process, in the order in which processes get them.
-pub(crate) fn groups(topology: &Topology, request: &DeviceRequest, bind: BindTo) -> Result<Vec<Group>, DeviceObstacle> {
+/// Returns the devices of each process, in the order in which processes get them, without those that are taken (spec
+/// L148).
+pub(crate) fn groups(
+    topology: &Topology,
+    request: &DeviceRequest,
+    bind: BindTo,
+    taken: &BTreeSet<u16>,
+) -> Result<Vec<Group>, DeviceObstacle> {
     let mut order: Vec<u16> =
         (0..topology.devices.len() as u16).filter(|d| wanted(&topology.devices[*d as usize], request)).collect();
     if let Some(nameless) = order.iter().map(|d| &topology.devices[*d as usize]).find(|d| is_nameless(d)) {
         return Err(DeviceObstacle::Nameless(nameless.name.clone()));
     }
+    order.retain(|device| !taken.contains(device));
     if let Some(level) = request.interleave {
         order = interleaved(topology, &order, level);
     }
     let each = usize::from(request.per_process.max(1));
     if order.len() < each {
-        return Err(DeviceObstacle::TooFew { there: order.len() as u32, needed: request.per_process.max(1) });
+        return Err(DeviceObstacle::TooFew);
     }
     order.chunks_exact(each).map(|devices| group(topology, devices, bind)).collect()
+}
+
+/// Returns the number of the wanted devices, and of those among them that are taken.
+pub(crate) fn counts(topology: &Topology, request: &DeviceRequest, taken: &BTreeSet<u16>) -> (u32, u32) {
+    let all = (0..).zip(&topology.devices).filter(|(_, device)| wanted(device, request));
+    all.fold((0, 0), |(there, used), (at, _)| (there + 1, used + u32::from(taken.contains(&at))))
 }
 
 fn wanted(device: &Device, request: &DeviceRequest) -> bool {
@@ -134,7 +149,7 @@ mod tests {
     }
 
     fn devices(request: &DeviceRequest) -> Vec<Vec<u16>> {
-        let groups = groups(&machine(), request, BindTo::Object(ObjectKind::Core)).unwrap();
+        let groups = groups(&machine(), request, BindTo::Object(ObjectKind::Core), &BTreeSet::new()).unwrap();
         groups.into_iter().map(|group| group.devices).collect()
     }
 
@@ -148,26 +163,26 @@ mod tests {
 
     #[test]
     fn several_devices_are_local_to_what_holds_them_all() {
-        let pairs = groups(&machine(), &request(2, None), BindTo::Object(ObjectKind::Numa)).unwrap();
+        let pairs = groups(&machine(), &request(2, None), BindTo::Object(ObjectKind::Numa), &BTreeSet::new()).unwrap();
         let shown: Vec<String> = pairs.iter().map(|g| format!("{}/{}", g.near, g.locality)).collect();
         assert_eq!(shown, ["0-7/0-7", "8-11/8-11"]);
     }
 
     #[test]
     fn nothing_larger_than_the_place_of_the_device_is_bound_to() {
-        let one = groups(&machine(), &request(1, None), BindTo::Object(ObjectKind::Package));
+        let one = groups(&machine(), &request(1, None), BindTo::Object(ObjectKind::Package), &BTreeSet::new());
         let device = "cuda0".to_owned();
         assert_eq!(one, Err(DeviceObstacle::BindTooLarge { device, bind: ObjectKind::Package, within: "numa" }));
-        assert!(groups(&machine(), &request(4, None), BindTo::Object(ObjectKind::Package)).is_ok());
+        assert!(groups(&machine(), &request(4, None), BindTo::Object(ObjectKind::Package), &BTreeSet::new()).is_ok());
     }
 
     #[test]
     fn a_graphics_processor_without_a_name_for_its_library_is_refused() {
         let mut machine = machine();
         machine.devices[1].uuid = None;
-        let refused = groups(&machine, &request(1, None), BindTo::None);
+        let refused = groups(&machine, &request(1, None), BindTo::None, &BTreeSet::new());
         assert_eq!(refused, Err(DeviceObstacle::Nameless("cuda1".to_owned())));
         let named = DeviceRequest { wanted: DeviceWanted::Named("gpu-2".to_owned()), ..request(1, None) };
-        assert_eq!(groups(&machine, &named, BindTo::None).unwrap()[0].devices, [2]);
+        assert_eq!(groups(&machine, &named, BindTo::None, &BTreeSet::new()).unwrap()[0].devices, [2]);
     }
 }

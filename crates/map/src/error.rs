@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ferrite_types::resources::{Amounts, MEMORY, amount_in_words, amounts_in_words};
 use ferrite_types::{CpuSet, JobMap, NodeId, ObjectKind};
 use thiserror::Error;
 
@@ -221,7 +222,7 @@ pub enum MapError {
     },
     /// Fewer devices than one process needs.
     #[error(
-        "{needed} {what} for each process are asked for, but node {node} has {there}; `--display topo` shows its devices"
+        "{what}: each process needs {needed}, and node {node} has {}; {}", in_use(*there, *taken), if *taken > 0 { "--wait-for-slots (prun) waits for them" } else { "`--display topo` shows its devices" }
     )]
     TooFewDevices {
         /// Devices for each process.
@@ -232,6 +233,8 @@ pub enum MapError {
         node: String,
         /// The existing number.
         there: u32,
+        /// The number of them that are in use.
+        taken: u32,
     },
     /// A graphics processor without a name that its maker's libraries accept.
     #[error(
@@ -257,15 +260,31 @@ pub enum MapError {
     },
     /// More processes than devices.
     #[error(
-        "{asked} processes of {program:?} are asked for, but the devices are enough for {there}; use -n {there}, or let processes share devices: --map-by device=...:SHARED"
+        "{asked} processes of {program:?} are asked for, but the {}devices are enough for {there}; use -n {there}, {}", if *taken > 0 { "free " } else { "" }, if *taken > 0 { WAIT } else { "or let processes share devices: --map-by device=...:SHARED" }
     )]
     DevicesTaken {
         /// Processes asked for.
         asked: u32,
-        /// Processes for which the devices suffice.
+        /// Processes for which the free devices suffice.
         there: u32,
+        /// The number of devices that are in use.
+        taken: u32,
         /// The app's program.
         program: String,
+    },
+    /// Processes that take more of the resources than the nodes have.
+    #[error("{}", resources_short(*asked, program, takes, *room, nodes))]
+    NotEnoughResources {
+        /// Processes asked for; `None` = as many as fit.
+        asked: Option<u32>,
+        /// The app's program.
+        program: String,
+        /// What each process takes.
+        takes: Amounts,
+        /// Processes that fit.
+        room: u32,
+        /// The nodes, with their amounts of each resource.
+        nodes: Vec<(String, Vec<ResourceAmount>)>,
     },
     /// More processes than a map can hold.
     #[error("{procs} processes are more than one job can have ({})", JobMap::MAX_PROCS)]
@@ -300,6 +319,17 @@ pub struct NodeSlots {
     pub cap: Option<u32>,
     /// The node's share by ppr, where that is less than it has free.
     pub share: Option<u32>,
+}
+
+/// A resource of one node, for the message about too few resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceAmount {
+    /// The resource.
+    pub resource: String,
+    /// What the node has, and what running jobs take of it; `None` = nobody has stated it.
+    pub there: Option<(u64, u64)>,
+    /// What other programs of this job take.
+    pub own: u64,
 }
 
 /// The requested binding, for the message about too few processors.
@@ -375,6 +405,84 @@ fn shortage(asked: Option<u32>, program: &str, free: u32, nodes: &[NodeSlots]) -
         }
     }
     text.push_str(" or allow more processes than slots: --map-by :OVERSUBSCRIBE");
+    text
+}
+
+/// What to do about devices that others use.
+const WAIT: &str = "or wait for those in use: --wait-for-slots (prun)";
+
+/// `4, of which 1 is in use`.
+fn in_use(there: u32, taken: u32) -> String {
+    match taken {
+        0 => there.to_string(),
+        1 => format!("{there}, of which 1 is in use"),
+        _ => format!("{there}, of which {taken} are in use"),
+    }
+}
+
+/// `fpga=2`, `mem=4 GiB`.
+fn resource(name: &str, amount: u64) -> String {
+    format!("{name}={}", amount_in_words(name, amount))
+}
+
+fn resources_short(
+    asked: Option<u32>,
+    program: &str,
+    takes: &Amounts,
+    room: u32,
+    nodes: &[(String, Vec<ResourceAmount>)],
+) -> String {
+    let each = amounts_in_words(takes);
+    let mut text = match asked {
+        Some(n) => {
+            let procs = count(n, "process");
+            format!("{program:?} is to have {procs} with {each} each, and the nodes have enough for {room}")
+        }
+        None => format!("{program:?} is to have processes with {each} each, and no node has enough for one"),
+    };
+    let mut in_use = false;
+    let mut unknown = None;
+    for (node, amounts) in nodes.iter().take(LISTED) {
+        let _ = write!(text, "\n    {node}:");
+        for (at, ResourceAmount { resource: name, there, own }) in amounts.iter().enumerate() {
+            let _ = write!(text, "{} ", if at > 0 { "," } else { "" });
+            let Some((there, taken)) = there else {
+                unknown = Some(name);
+                let _ = write!(text, "{name} is not stated");
+                continue;
+            };
+            let _ = write!(text, "{}", resource(name, *there));
+            if *taken > 0 {
+                in_use = true;
+                let _ = write!(text, ", {} in use by running jobs", amount_in_words(name, *taken));
+            }
+            if *own > 0 {
+                let _ = write!(text, ", {} taken by other applications of this job", amount_in_words(name, *own));
+            }
+        }
+    }
+    if nodes.len() > LISTED {
+        let _ = write!(text, "\n    ... and {} more", nodes.len() - LISTED);
+    }
+    match (unknown, in_use) {
+        (Some(name), _) => {
+            let example = if name == MEMORY { "16G" } else { "2" };
+            let _ = write!(
+                text,
+                "\nThe parameter ferrite_resources of the DVM states what nodes have: --prtemca ferrite_resources \
+                 {name}={example}"
+            );
+        }
+        (None, true) => {
+            let fewer =
+                if room > 0 { format!("Ask for fewer processes (-n {room}), or wait") } else { "Wait".to_owned() };
+            let _ = write!(text, "\n{fewer} for what is in use: --wait-for-slots (prun)");
+        }
+        (None, false) if room > 0 => {
+            let _ = write!(text, "\nAsk for fewer processes (-n {room}), or for less for each of them.");
+        }
+        (None, false) => text.push_str("\nAsk for less for each process."),
+    }
     text
 }
 

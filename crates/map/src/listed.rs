@@ -36,6 +36,10 @@ fn check_slots(job: &Job<'_>, app: &App<'_>, counts: &[u32]) -> Result<(), MapEr
                 app.places.iter().zip(counts).filter(|((at, _), n)| *at == candidate && **n > 0).count() as u32;
             return Err(job.shortage(app, candidate, wanted, limit));
         }
+        let room = job.candidates[candidate].resource_room(&app.context.takes, job.occupancy);
+        if let Some(room) = room.filter(|room| on_candidate[candidate] > *room) {
+            return Err(job.resource_shortage(app, &[candidate], room));
+        }
     }
     Ok(())
 }
@@ -116,10 +120,10 @@ pub(crate) fn place<'a>(
         let node = mapped_nodes.taken(candidate);
         let placement = match cpus {
             Some(cpus) => Some(node.place_bound(index as u16, cpus)),
-            None => node.place_next(&app.policy, index as u16, 0),
+            None => node.place_next(app, index as u16, 0),
         };
         placements.push(placement.ok_or_else(|| job.overload(app, Some(mapped_nodes)))?);
-        job.candidates[candidate].placed += 1;
+        job.candidates[candidate].take(1, &app.context.takes);
     }
     map.procs.append(&mut placements);
     mapped_nodes.remember(&app.policy, &job.candidates);

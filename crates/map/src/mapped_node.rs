@@ -8,7 +8,8 @@ use ferrite_types::{BindTo, CpuSet, JobMap, JobNode, LocalRank, NodeRecord, Plac
 use crate::app::App;
 use crate::bind::Binder;
 use crate::candidate::Candidate;
-use crate::occupancy::Occupancy;
+use crate::device_use::DeviceUse;
+use crate::occupancy::{Occupancy, Taken};
 use crate::placement_policy::{Mapper, PlacementPolicy};
 use crate::shape::Shape;
 use crate::units::Units;
@@ -31,6 +32,8 @@ pub(crate) struct MappedNode<'a> {
     ranked: u16,
     /// Processors that earlier apps are bound to.
     used: CpuSet,
+    /// The devices of processes so far.
+    devices: DeviceUse,
     /// True when a default binding did not fit.
     overflowed: bool,
 }
@@ -40,22 +43,24 @@ impl<'a> MappedNodes<'a> {
         MappedNodes { occupancy, nodes: (0..candidates).map(|_| None).collect(), shapes: vec![None; candidates] }
     }
 
-    /// Makes the shapes for an app: one for each distinct machine with the same processors taken.
+    /// Makes the shapes for an app: one for each distinct machine with the same processors and devices taken.
     pub(crate) fn open(&mut self, candidates: &[Candidate<'a>], app: &App<'a>) {
-        let mut known: BTreeMap<(*const Topology, CpuSet), Rc<Shape>> = BTreeMap::new();
+        let mut known: BTreeMap<(*const Topology, Taken), Rc<Shape>> = BTreeMap::new();
         self.shapes.fill(None);
         for &(candidate, _) in &app.places {
             if self.shapes[candidate].is_some() {
                 continue;
             }
             let record = candidates[candidate].record;
-            let mut busy = self.occupancy.busy(record.id);
+            let shares = app.lists.shares_devices;
+            let mut taken = self.occupancy.taken(record.id, shares);
             if let Some(node) = &self.nodes[candidate] {
-                busy.union_with(&node.used);
+                taken.cpus.union_with(&node.used);
+                node.devices.add_closed_to(shares, &mut taken.devices);
             }
             let shape = known
-                .entry((std::sync::Arc::as_ptr(&record.topology), busy))
-                .or_insert_with_key(|(_, busy)| Rc::new(Shape::new(&record.topology, &app.policy, app.lists, busy)));
+                .entry((std::sync::Arc::as_ptr(&record.topology), taken))
+                .or_insert_with_key(|(_, taken)| Rc::new(Shape::new(&record.topology, &app.policy, app.lists, taken)));
             self.shapes[candidate] = Some(shape.clone());
         }
         for (node, shape) in self.nodes.iter_mut().zip(&self.shapes) {
@@ -87,6 +92,7 @@ impl<'a> MappedNodes<'a> {
                 node_ranks: Box::new(occupancy.free_ranks(record.id)),
                 ranked: 0,
                 used: CpuSet::new(),
+                devices: DeviceUse::default(),
                 overflowed: false,
             }
         })
@@ -132,7 +138,8 @@ impl MappedNode<'_> {
     }
 
     /// Places the next process here; `None` when the binding that was asked for has no room for it.
-    pub(crate) fn place_next(&mut self, policy: &PlacementPolicy, app: u16, object: u32) -> Option<Placement> {
+    pub(crate) fn place_next(&mut self, app: &App<'_>, number: u16, object: u32) -> Option<Placement> {
+        let policy = &app.policy;
         let cpus = match policy.bind {
             BindTo::Object(_) if !self.overflowed => {
                 match self.binder.bind(&self.shape, object, policy.overload, policy.limit) {
@@ -150,7 +157,8 @@ impl MappedNode<'_> {
             _ => None,
         };
         let devices = self.shape.devices.get(object as usize).cloned().unwrap_or_default();
-        Some(self.placement(app, cpus, devices))
+        self.devices.add(&devices, app.lists.shares_devices);
+        Some(self.placement(number, cpus, devices))
     }
 
     /// Places the next process here, bound to these processors whatever the policy.

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use ferrite_types::{CpuSet, DaemonRank, JobSpec, MapBy, NodeRecord, NodeShare};
+use ferrite_types::{DaemonRank, JobSpec, MapBy, NodeRecord, NodeShare};
 
 use crate::candidate::{Candidate, slots_for};
-use crate::occupancy::Occupancy;
+use crate::occupancy::{Occupancy, Taken};
 use crate::place::{lists, policy_of, positions};
 use crate::shape::Shape;
 
@@ -38,7 +38,7 @@ pub(crate) fn narrowed(
     };
     let first = shares.iter().find_map(usable)?;
     let policy = policy_of(request, &spec.map, u64::from(np), std::iter::once(&*first.topology)).ok()?;
-    let processors = Shape::new(&first.topology, &policy, lists(request), &CpuSet::new()).capacity;
+    let processors = Shape::new(&first.topology, &policy, lists(request), &Taken::default()).capacity;
     let mut total_slots: u32 = 0;
     for record in shares.iter().filter_map(usable) {
         if !Arc::ptr_eq(&record.topology, &first.topology) {
@@ -53,7 +53,9 @@ pub(crate) fn narrowed(
         // Each used hardware thread costs room for at most one process, so this number fits in any case.
         let taken = || u32::try_from(occupancy.busy(record.id).len()).unwrap_or(u32::MAX);
         let room = processors.map_or(u32::MAX, |all| all.saturating_sub(taken()));
-        let (slots, _) = Candidate::new(record).free_and_room(policy.cpus);
+        let candidate = Candidate::new(record);
+        let room = room.min(candidate.resource_room(&app.takes, occupancy).unwrap_or(u32::MAX));
+        let (slots, _) = candidate.free_and_room(policy.cpus);
         if slots > 0 {
             few.push(*share);
             free += u64::from(slots.min(share.cap.unwrap_or(u32::MAX)).min(room));

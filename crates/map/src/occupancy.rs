@@ -1,17 +1,23 @@
-//! The use of each node by running jobs: slots, hardware threads, node ranks. The head claims a job map when it accepts
-//! it and releases it when the job is gone; placement reads this, so that two jobs are not bound to one core.
+//! The use of each node by running jobs: slots, hardware threads, devices, resources, node ranks. The head claims a job
+//! map when it accepts it and releases it when the job is gone; placement reads this, so that two jobs are not bound to
+//! one core.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use ferrite_types::{CpuKind, CpuSet, JobMap, LocalRank, NodeId, NodeRecord, Placement, Rank};
+use ferrite_types::resources::{Amounts, MEMORY, SiteResources};
+use ferrite_types::{CpuKind, CpuSet, DeviceKind, JobMap, LocalRank, NodeId, NodeRecord, Placement, Rank};
 use thiserror::Error;
 
 use crate::candidate::slots_for;
+use crate::device_use::DeviceUse;
 use crate::place::positions;
 
 /// The use of all nodes by running jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
+    /// What the nodes have; all counts of it are made here.
+    site: Arc<SiteResources>,
     nodes: BTreeMap<NodeId, NodeUse>,
 }
 
@@ -19,7 +25,35 @@ pub struct Occupancy {
 struct NodeUse {
     /// Processes bound to each hardware thread; several when overload was allowed.
     cpus: BTreeMap<u32, u32>,
+    devices: DeviceUse,
+    /// What processes take of its resources; none of them is 0.
+    amounts: Amounts,
     ranks: BTreeSet<u16>,
+}
+
+impl NodeUse {
+    fn take(&mut self, resource: &str, amount: u64) {
+        let taken = self.amounts.entry(resource.to_owned()).or_default();
+        *taken = taken.saturating_add(amount);
+    }
+
+    fn leave(&mut self, resource: &str, amount: u64) {
+        let Some(taken) = self.amounts.get_mut(resource) else { return };
+        debug_assert!(*taken >= amount, "more of {resource} is given back than was taken");
+        *taken = taken.saturating_sub(amount);
+        if *taken == 0 {
+            self.amounts.remove(resource);
+        }
+    }
+}
+
+/// What a job may not have of a node, because others use it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Taken {
+    /// Hardware threads to which processes are bound.
+    pub(crate) cpus: CpuSet,
+    /// Positions of devices in the machine's list.
+    pub(crate) devices: BTreeSet<u16>,
 }
 
 /// A claim that would exceed a node: its map was made of older records.
@@ -35,6 +69,35 @@ pub struct Overcommitted {
 }
 
 impl Occupancy {
+    /// Nobody uses anything of the nodes of this site.
+    #[must_use]
+    pub fn of(site: SiteResources) -> Occupancy {
+        Occupancy { site: Arc::new(site), nodes: BTreeMap::new() }
+    }
+
+    /// The same nodes when nobody uses anything.
+    #[must_use]
+    pub fn idle(&self) -> Occupancy {
+        Occupancy { site: self.site.clone(), nodes: BTreeMap::new() }
+    }
+
+    /// The names of the resources that the site has stated.
+    #[must_use]
+    pub fn resources(&self) -> Vec<&str> {
+        self.site.names()
+    }
+
+    /// The amount of a resource that a node has, and what running jobs take of it. Memory that the site does not state
+    /// is that of the node's topology (spec L149). `None` = the node has no such resource, or nobody knows how much.
+    #[must_use]
+    pub fn amount(&self, node: &NodeRecord, resource: &str) -> Option<(u64, u64)> {
+        let names = node.aliases.iter().map(String::as_str);
+        let stated = self.site.amount(resource, std::iter::once(&*node.name).chain(names));
+        let there = stated.or_else(|| Some(node.topology.memory()).filter(|there| resource == MEMORY && *there > 0))?;
+        let taken = self.nodes.get(&node.id).and_then(|used| used.amounts.get(resource));
+        Some((there, taken.copied().unwrap_or_default()))
+    }
+
     /// Claims what the job uses: all of it or nothing.
     ///
     /// # Errors
@@ -68,6 +131,10 @@ impl Occupancy {
             node.ranks.insert(placement.node_rank.0);
             for cpu in exclusive(map, placement) {
                 *node.cpus.entry(cpu).or_default() += 1;
+            }
+            node.devices.add(&placement.devices, shares_devices(map, placement));
+            for (resource, amount) in takes(map, placement) {
+                node.take(resource, *amount);
             }
         }
     }
@@ -115,9 +182,11 @@ impl Occupancy {
                 }
             }
         }
-        if node.ranks.is_empty() {
-            self.nodes.remove(&id);
+        node.devices.remove(&placement.devices, shares_devices(map, placement));
+        for (resource, amount) in takes(map, placement) {
+            node.leave(resource, *amount);
         }
+        self.forget_if_idle(id);
     }
 
     /// Forgets a node that left the DVM with everything on it.
@@ -129,6 +198,68 @@ impl Occupancy {
     #[must_use]
     pub fn busy(&self, node: NodeId) -> CpuSet {
         self.nodes.get(&node).map(|n| n.cpus.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// Returns the number of processes of which each finds this on a node; `None` = any number, as they take nothing.
+    #[must_use]
+    pub fn room(&self, node: &NodeRecord, takes: &Amounts) -> Option<u32> {
+        self.room_beside(node, takes, &Amounts::new())
+    }
+
+    /// Returns the same beside other processes of the job, which take `own` in all.
+    pub(crate) fn room_beside(&self, node: &NodeRecord, takes: &Amounts, own: &Amounts) -> Option<u32> {
+        let room = |(resource, amount): (&String, &u64)| {
+            let (there, taken) = self.amount(node, resource).unwrap_or_default();
+            let own = own.get(resource).copied().unwrap_or_default();
+            there.saturating_sub(taken).saturating_sub(own) / amount.max(&1)
+        };
+        takes.iter().map(room).min().map(|room| u32::try_from(room).unwrap_or(u32::MAX))
+    }
+
+    /// Keeps what processes would take of a node, for a job that may have them.
+    pub fn keep(&mut self, node: NodeId, count: u32, takes: &Amounts) {
+        if takes.is_empty() {
+            return;
+        }
+        let node = self.nodes.entry(node).or_default();
+        takes.iter().for_each(|(resource, amount)| node.take(resource, amount.saturating_mul(count.into())));
+    }
+
+    /// Gives back what was kept.
+    pub fn give_back(&mut self, node: NodeId, count: u32, takes: &Amounts) {
+        let Some(used) = self.nodes.get_mut(&node) else { return };
+        takes.iter().for_each(|(resource, amount)| used.leave(resource, amount.saturating_mul(count.into())));
+        self.forget_if_idle(node);
+    }
+
+    fn forget_if_idle(&mut self, node: NodeId) {
+        if self.nodes.get(&node) == Some(&NodeUse::default()) {
+            self.nodes.remove(&node);
+        }
+    }
+
+    /// Returns the classes of devices of a node that jobs use, and its GPUs: the number of each, and of those in use.
+    #[must_use]
+    pub fn devices(&self, node: &NodeRecord) -> Vec<(&'static str, u64, u64)> {
+        let taken = self.taken(node.id, false).devices;
+        let count = |(kind, word): &(DeviceKind, &'static str)| {
+            let there = (0u16..).zip(&node.topology.devices).filter(|(_, device)| device.kind == *kind);
+            let (all, used) =
+                there.fold((0, 0), |(all, used), (at, _)| (all + 1, used + u64::from(taken.contains(&at))));
+            (*word, all, used)
+        };
+        let kinds = [(DeviceKind::Gpu, "gpu"), (DeviceKind::Network, "network"), (DeviceKind::Block, "block")];
+        // Each machine has networks and disks; they are of interest when jobs have them.
+        kinds.iter().map(count).filter(|(word, all, used)| *used > 0 || (*word == "gpu" && *all > 0)).collect()
+    }
+
+    /// Returns what a job may not have of a node (spec L148); `shares` = it shares its devices with everybody.
+    pub(crate) fn taken(&self, node: NodeId, shares: bool) -> Taken {
+        let mut devices = BTreeSet::new();
+        if let Some(node) = self.nodes.get(&node) {
+            node.devices.add_closed_to(shares, &mut devices);
+        }
+        Taken { cpus: self.busy(node), devices }
     }
 
     /// Returns the free node ranks, lowest first.
@@ -152,6 +283,14 @@ fn per_node(map: &JobMap) -> BTreeMap<NodeId, u32> {
 
 fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &Placement)> {
     map.procs.iter().map(|p| (map.nodes[p.node as usize].id, p))
+}
+
+fn takes<'a>(map: &'a JobMap, placement: &Placement) -> impl Iterator<Item = (&'a String, &'a u64)> + use<'a> {
+    map.policy(placement.app).into_iter().flat_map(|policy| &policy.takes)
+}
+
+fn shares_devices(map: &JobMap, placement: &Placement) -> bool {
+    map.policy(placement.app).is_some_and(|policy| policy.shares_devices)
 }
 
 /// Returns the exclusive processors of a process: cores and hardware threads; larger objects are shared.

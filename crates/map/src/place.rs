@@ -51,7 +51,7 @@ pub(crate) fn place_among(
     apps: &[Vec<NodeShare>],
     occupancy: &Occupancy,
 ) -> Result<JobMap, MapError> {
-    let mut job = Job::new(spec, nodes, apps)?;
+    let mut job = Job::new(spec, nodes, apps, occupancy)?;
     job.unbind_the_oversubscribed()?;
     let mut mapped_nodes = MappedNodes::new(occupancy, job.candidates.len());
     let mut map = JobMap::default();
@@ -63,12 +63,18 @@ pub(crate) fn place_among(
 }
 
 pub(crate) struct Job<'a> {
+    pub(crate) occupancy: &'a Occupancy,
     pub(crate) candidates: Vec<Candidate<'a>>,
     pub(crate) apps: Vec<App<'a>>,
 }
 
 impl<'a> Job<'a> {
-    fn new(spec: &'a JobSpec, nodes: &'a [NodeRecord], shares: &[Vec<NodeShare>]) -> Result<Job<'a>, MapError> {
+    fn new(
+        spec: &'a JobSpec,
+        nodes: &'a [NodeRecord],
+        shares: &[Vec<NodeShare>],
+        occupancy: &'a Occupancy,
+    ) -> Result<Job<'a>, MapError> {
         let position = positions(nodes);
         let mut candidate_of: Vec<Option<usize>> = vec![None; nodes.len()];
         let mut candidates: Vec<Candidate<'a>> = Vec::new();
@@ -100,7 +106,7 @@ impl<'a> Job<'a> {
         }
         let total = expected_total(spec, &candidates, &places);
         let apps = spec.apps.iter().zip(places).map(|(app, places)| App::new(spec, app, places, total, &candidates));
-        Ok(Job { apps: apps.collect::<Result<_, _>>()?, candidates })
+        Ok(Job { occupancy, apps: apps.collect::<Result<_, _>>()?, candidates })
     }
 
     /// Removes the default binding of each app with which a node has more processes than slots: bound processes would
@@ -110,14 +116,14 @@ impl<'a> Job<'a> {
             let counts = self.count(index, &vec![None; self.apps[index].places.len()])?;
             let mut over = false;
             for (&(candidate, _), count) in self.apps[index].places.iter().zip(counts).filter(|(_, count)| *count > 0) {
-                self.candidates[candidate].placed += count;
+                self.candidates[candidate].take(count, &self.apps[index].context.takes);
                 over |= self.candidates[candidate].is_over(self.apps[index].policy.cpus);
             }
             if over && self.apps[index].request.bind_to.is_none() {
                 self.apps[index].policy.unbind();
             }
         }
-        self.candidates.iter_mut().for_each(|candidate| candidate.placed = 0);
+        self.candidates.iter_mut().for_each(Candidate::clear);
         Ok(())
     }
 
@@ -158,8 +164,8 @@ impl<'a> Job<'a> {
         }
         let counts = self.count_with(index, &processors, Some(mapped_nodes))?;
         for (&(candidate, _), count) in self.apps[index].places.iter().zip(&counts) {
-            self.candidates[candidate].placed += count;
-            let Candidate { record, placed } = &self.candidates[candidate];
+            self.candidates[candidate].take(*count, &self.apps[index].context.takes);
+            let Candidate { record, placed, .. } = &self.candidates[candidate];
             if *placed > u32::from(u16::MAX) {
                 return Err(MapError::TooManyOnNode { node: record.name.clone(), procs: *placed });
             }
@@ -195,7 +201,9 @@ impl<'a> Job<'a> {
             app.places.iter().zip(processors).map(|(place, p)| self.limit(app, place, *p, mapped_nodes)).collect();
         let wanted = Wanted {
             np: app.context.np,
-            as_fits: app.policy.pes.is_some() || matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
+            as_fits: !app.context.takes.is_empty()
+                || app.policy.pes.is_some()
+                || matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
             oversubscribe: app.policy.oversubscribe,
             even: app.policy.map == Mapper::Node || (app.policy.span && app.policy.map != Mapper::Slot),
         };
@@ -218,12 +226,17 @@ impl<'a> Job<'a> {
                 |mapped_nodes| mapped_nodes.shape(candidate).objects,
             ),
             Mapper::PerDevice(..) => mapped_nodes.map_or_else(
-                || app.lists.device.map_or(0, |device| self.candidates[candidate].devices(device)),
+                || {
+                    let candidate = &self.candidates[candidate];
+                    let taken = self.occupancy.taken(candidate.record.id, app.lists.shares_devices);
+                    app.lists.device.map_or(0, |device| candidate.devices(device, &taken))
+                },
                 |mapped_nodes| mapped_nodes.shape(candidate).objects,
             ),
             _ => 1,
         };
-        Limit { free, room, objects, processors }
+        let resources = self.candidates[candidate].resource_room(&app.context.takes, self.occupancy);
+        Limit { free, room, objects, processors, resources }
     }
 
     /// Checks before placement that a requested binding is possible on every node.
@@ -260,7 +273,7 @@ impl<'a> Job<'a> {
         let first = map.procs.len();
         map.procs.reserve(counts.iter().map(|n| *n as usize).sum());
         rank::each_in_order(app.policy.rank, &mapped, |(candidate, object)| {
-            match mapped_nodes.taken(candidate as usize).place_next(&app.policy, index as u16, object) {
+            match mapped_nodes.taken(candidate as usize).place_next(app, index as u16, object) {
                 Some(placement) => map.procs.push(placement),
                 None => return Err(self.overload(app, Some(mapped_nodes))),
             }
@@ -278,7 +291,7 @@ impl<'a> Job<'a> {
 
     /// Fills in the map's description of its policies.
     fn describe(&self, map: &mut JobMap) {
-        let mut policies: Vec<_> = self.apps.iter().map(|app| app.policy.texts()).collect();
+        let mut policies: Vec<_> = self.apps.iter().map(App::texts).collect();
         if policies.iter().all(|policy| *policy == policies[0]) {
             policies.truncate(1);
         }
@@ -306,8 +319,12 @@ fn is_list(request: &MapRequest) -> bool {
 /// The lists of a request.
 pub(crate) fn lists(request: &MapRequest) -> Lists<'_> {
     match &request.by {
-        Some(MapBy::PeList(list)) => Lists { pes: Some(list), device: None },
-        Some(MapBy::Device(device) | MapBy::PerDevice(_, device)) => Lists { pes: None, device: Some(device) },
+        Some(MapBy::PeList(list)) => Lists { pes: Some(list), ..Lists::default() },
+        Some(MapBy::Device(device)) => {
+            Lists { device: Some(device), shares_devices: device.shared, ..Lists::default() }
+        }
+        // Only the processes of the job share a device.
+        Some(MapBy::PerDevice(_, device)) => Lists { device: Some(device), ..Lists::default() },
         _ => Lists::default(),
     }
 }

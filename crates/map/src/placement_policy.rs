@@ -169,6 +169,7 @@ impl PlacementPolicy {
             cpus_per_rank: self.pes,
             hwthreads: self.cpus == CpuKind::HwThread,
             exclusive: self.is_exclusive(),
+            ..PlacementTexts::default()
         }
     }
 

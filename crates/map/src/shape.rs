@@ -4,6 +4,7 @@
 use ferrite_types::{BindTo, CpuKind, CpuSet, DeviceRequest, ObjectKind, PeList, Topology};
 
 use crate::device::{self, DeviceObstacle};
+use crate::occupancy::Taken;
 use crate::placement_policy::{PlacementPolicy, map_kind};
 use crate::units::{Units, listed, usable};
 
@@ -58,6 +59,8 @@ pub(crate) enum Obstacle {
 pub(crate) struct Lists<'a> {
     pub(crate) pes: Option<&'a PeList>,
     pub(crate) device: Option<&'a DeviceRequest>,
+    /// True when processes may have the same devices as those of other jobs.
+    pub(crate) shares_devices: bool,
 }
 
 /// Objects to map onto: their processors, and their devices.
@@ -69,11 +72,11 @@ struct Mapped {
 }
 
 impl Shape {
-    /// `busy` are the hardware threads that something is bound to.
-    pub(crate) fn new(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>, busy: &CpuSet) -> Shape {
-        let units = Units::new(topology, policy.unit, busy);
+    /// `taken` is what something is bound to, or uses.
+    pub(crate) fn new(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>, taken: &Taken) -> Shape {
+        let units = Units::new(topology, policy.unit, &taken.cpus);
         let mut obstacle = None;
-        let mapped = mapped(topology, policy, lists).unwrap_or_else(|why| {
+        let mapped = mapped(topology, policy, lists, taken).unwrap_or_else(|why| {
             obstacle = Some(Obstacle::Device(why));
             Mapped { objects: Vec::new(), devices: Vec::new(), within: None }
         });
@@ -99,7 +102,11 @@ impl Shape {
         let all: CpuSet = topology.allowed.clone();
         Shape {
             objects: mapped.objects.len() as u32,
-            capacity: (policy.counts_processors() || is_one_each(lists)).then_some(deal.len() as u32),
+            // A machine without such devices takes no process, also of a job that shares them.
+            capacity: match lists.device.is_some() && mapped.objects.is_empty() {
+                true => Some(0),
+                false => (policy.counts_processors() || is_one_each(lists)).then_some(deal.len() as u32),
+            },
             deal,
             processors: (units.len(), units.count_free(&all)),
             targets,
@@ -149,11 +156,16 @@ fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) ->
     order
 }
 
-fn mapped(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>) -> Result<Mapped, DeviceObstacle> {
+fn mapped(
+    topology: &Topology,
+    policy: &PlacementPolicy,
+    lists: Lists<'_>,
+    taken: &Taken,
+) -> Result<Mapped, DeviceObstacle> {
     if let Some(request) = lists.device {
         // Only a requested binding can be too large.
         let bind = if policy.bind_soft { BindTo::None } else { policy.bind };
-        let groups = device::groups(topology, request, bind)?;
+        let groups = device::groups(topology, request, bind, &taken.devices)?;
         return Ok(Mapped {
             objects: groups.iter().map(|g| g.locality.clone()).collect(),
             within: Some(groups.iter().map(|g| g.near.clone()).collect()),

@@ -5,8 +5,8 @@ use ferrite_types::{BindTo, CpuSet, DeviceWanted, MapBy, ObjectKind, Topology};
 use crate::app::App;
 use crate::candidate::Candidate;
 use crate::count::{Limit, TooMany};
-use crate::device::DeviceObstacle;
-use crate::error::{self, Binding, MapError, NodeProcessors, NodeSlots};
+use crate::device::{self, DeviceObstacle};
+use crate::error::{self, Binding, MapError, NodeProcessors, NodeSlots, ResourceAmount};
 use crate::mapped_node::MappedNodes;
 use crate::place::{Job, program};
 use crate::placement_policy::{Mapper, kind_word, map_kind, map_name, unit_kind};
@@ -41,17 +41,26 @@ impl<'a> Job<'a> {
                 let room = limits.iter().fold(0u32, |sum, l| sum.saturating_add(l.room.min(share(l))));
                 MapError::MaxSlots { asked: asked.unwrap_or_default(), program, room }
             }
+            TooMany::Ppr(0) if policy.map.is_by_device() => self.too_few_devices(app, app.places[0].0),
             TooMany::Ppr(given) => MapError::PprConflict {
                 asked: asked.unwrap_or_default(),
                 per: policy.ppr_text().unwrap_or_default(),
-                units: error::count(total(|l| l.objects), ppr_unit(policy.map)),
+                units: error::count(total(|l| l.objects), ppr_unit(policy.map, self.taken_devices(app))),
                 total: given,
                 program,
             },
-            TooMany::Processors(there) if policy.map == Mapper::Device && app.devices_are_short(there) => {
-                MapError::DevicesTaken { asked: asked.unwrap_or_default(), there, program }
+            TooMany::Processors(there)
+                if policy.map == Mapper::Device && (app.devices_are_short(there) || policy.bind == BindTo::None) =>
+            {
+                let taken = self.taken_devices(app);
+                MapError::DevicesTaken { asked: asked.unwrap_or_default(), there, taken, program }
             }
             TooMany::Processors(_) => self.overload(app, mapped_nodes),
+            TooMany::Resources(room) => {
+                let mut nodes: Vec<usize> = app.places.iter().map(|(candidate, _)| *candidate).collect();
+                nodes.dedup();
+                self.resource_shortage(app, &nodes, room)
+            }
         }
     }
 
@@ -90,9 +99,49 @@ impl<'a> Job<'a> {
         MapError::NotEnoughSlots { asked: Some(asked), program: program(app.context), free, nodes }
     }
 
+    /// Returns the number of a node's devices that the app asks for, and of those that it may not have, as other jobs
+    /// use them.
+    fn devices_of(&self, app: &App<'a>, candidate: usize) -> (u32, u32) {
+        let record = self.candidates[candidate].record;
+        let taken = self.occupancy.taken(record.id, app.lists.shares_devices).devices;
+        app.lists.device.map_or((0, 0), |request| device::counts(&record.topology, request, &taken))
+    }
+
+    fn taken_devices(&self, app: &App<'a>) -> u32 {
+        app.places.iter().map(|(candidate, _)| self.devices_of(app, *candidate).1).sum()
+    }
+
+    fn too_few_devices(&self, app: &App<'a>, candidate: usize) -> MapError {
+        let (there, taken) = self.devices_of(app, candidate);
+        let needed = app.lists.device.map_or(1, |device| device.per_process.max(1));
+        let node = self.candidates[candidate].record.name.clone();
+        MapError::TooFewDevices { needed, what: device_name(app), node, there, taken }
+    }
+
+    /// Returns the error for processes that take more than these nodes have.
+    pub(crate) fn resource_shortage(&self, app: &App<'a>, nodes: &[usize], room: u32) -> MapError {
+        let takes = &app.context.takes;
+        let describe = |candidate: &usize| {
+            let Candidate { record, taken, .. } = &self.candidates[*candidate];
+            let amount = |resource: &String| ResourceAmount {
+                resource: resource.clone(),
+                there: self.occupancy.amount(record, resource),
+                own: taken.get(resource).copied().unwrap_or_default(),
+            };
+            (record.name.clone(), takes.keys().map(amount).collect())
+        };
+        MapError::NotEnoughResources {
+            asked: app.context.np,
+            program: program(app.context),
+            takes: takes.clone(),
+            room,
+            nodes: nodes.iter().map(describe).collect(),
+        }
+    }
+
     fn node_slots(&self, app: &App<'a>) -> Vec<NodeSlots> {
         let describe = |&(candidate, cap): &(usize, Option<u32>)| {
-            let Candidate { record, placed } = &self.candidates[candidate];
+            let Candidate { record, placed, .. } = &self.candidates[candidate];
             NodeSlots {
                 name: record.name.clone(),
                 slots: self.candidates[candidate].slots(app.policy.cpus),
@@ -113,8 +162,14 @@ impl<'a> Job<'a> {
     }
 }
 
-fn ppr_unit(map: Mapper) -> &'static str {
-    if map.is_by_device() { "device" } else { map_kind(map).map_or("node", kind_word) }
+fn ppr_unit(map: Mapper, taken: u32) -> &'static str {
+    if map.is_by_device() && taken > 0 {
+        "free device"
+    } else if map.is_by_device() {
+        "device"
+    } else {
+        map_kind(map).map_or("node", kind_word)
+    }
 }
 
 /// Returns the error of the first node when no node can take a process of the app.
@@ -144,9 +199,7 @@ pub(crate) fn obstacle_to_all(job: &Job<'_>, app: &App<'_>, mapped_nodes: &Mappe
             MapError::ListSpansPackages { list: app.policy.pe_list.clone().unwrap_or_default(), node }
         }
         Obstacle::NothingToBindTo(kind) => MapError::MissingBindObject { node, kind },
-        Obstacle::Device(DeviceObstacle::TooFew { there, needed }) => {
-            MapError::TooFewDevices { needed, what: device_name(app), node, there }
-        }
+        Obstacle::Device(DeviceObstacle::TooFew) => job.too_few_devices(app, candidate),
         Obstacle::Device(DeviceObstacle::Nameless(device)) => MapError::NamelessDevice { device, node },
         Obstacle::Device(DeviceObstacle::BindTooLarge { device, bind, within }) => {
             MapError::BindBeyondDevice { device, bind, within, node }

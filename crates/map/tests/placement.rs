@@ -432,6 +432,56 @@ fn a_device_takes_one_process_that_is_bound_next_to_it() {
     insta::assert_snapshot!(all.join("\n--\n"));
 }
 
+/// Runs jobs one after the other on these nodes; each keeps what it got.
+fn devices_of_running(
+    pool: &mut [ferrite_types::NodeRecord],
+    occupancy: &mut Occupancy,
+    by: &str,
+    np: Option<u32>,
+) -> String {
+    let shares = vec![all(pool)];
+    match place(&job(&[np], by, "", "none"), pool, &shares, occupancy) {
+        Ok(map) => {
+            occupancy.claim(pool, &map).unwrap();
+            map.procs.iter().map(|p| format!("{}:{:?}", map.nodes[p.node as usize].name, p.devices)).collect()
+        }
+        Err(why) => why.to_string(),
+    }
+}
+
+/// Devices are counted across jobs (spec L148).
+#[test]
+fn a_device_of_a_running_job_is_not_given_to_another() {
+    let (mut pool, mut occupancy) = (nodes(2, 16, with_devices()), Occupancy::default());
+    let mut run = |by: &str, np| devices_of_running(&mut pool, &mut occupancy, by, np);
+    assert_eq!(run("device=gpu", Some(2)), "n0:[0]n0:[1]");
+    assert_eq!(run("device=gpu", Some(2)), "n0:[2]n1:[0]");
+    assert_eq!(run("device=gpu:shared", Some(3)), "n1:[1]n1:[2]n1:[1]");
+    insta::assert_snapshot!(
+        [
+            run("device=gpu", Some(1)),
+            run("device=gpu:ndev=2", Some(1)),
+            run("ppr:1:device=gpu", None),
+            run("ppr:1:device=gpu", Some(3)),
+        ]
+        .join("\n\n")
+    );
+}
+
+#[test]
+fn devices_are_free_again_after_their_job_and_the_next_program_of_a_job_gets_others() {
+    let (mut pool, mut occupancy) = (nodes(1, 16, with_devices()), Occupancy::default());
+    let mut spec = job(&[Some(1), Some(2)], "device=gpu", "", "none");
+    let first = place(&spec, &pool, &[all(&pool), all(&pool)], &occupancy).unwrap();
+    assert_eq!(first.procs.iter().map(|p| p.devices[0]).collect::<Vec<_>>(), [0, 1, 2]);
+    occupancy.claim(&mut pool, &first).unwrap();
+    spec.apps.truncate(1);
+    assert!(place(&spec, &pool, &[all(&pool)], &occupancy).is_err());
+    occupancy.release_some(&mut pool, &first, [Rank(1)].into_iter());
+    let second = place(&spec, &pool, &[all(&pool)], &occupancy).unwrap();
+    assert_eq!(second.procs[0].devices, [1]);
+}
+
 #[test]
 fn ppr_counts_the_devices_of_a_kind_and_its_processes_share_them() {
     let pool = nodes(2, 8, with_devices());

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::resources::Amounts;
 use crate::{Beside, Duration, HostSelection, MapRequest, PreloadEntry, Rank, Signal};
 
 /// A job request. Paths, hosts and slots are as the user wrote them; nothing is looked up yet.
@@ -104,6 +105,8 @@ pub struct AppContext {
     pub exec_agent: Option<Vec<String>>,
     /// True when each process starts in a directory of its own below its daemon's session directory.
     pub session_cwd: bool,
+    /// What each of its processes takes of its node besides a slot (`--mem`, `--resource`).
+    pub takes: Amounts,
     /// The name of the process set of its processes (`--pset`, `PMIX_PSET_NAME`); `None` = they are in none.
     pub set: Option<String>,
 }

@@ -6,6 +6,7 @@ mod packed;
 
 use serde::{Deserialize, Serialize};
 
+use crate::resources::Amounts;
 use crate::{CpuSet, DaemonRank, LocalRank, NodeId, Rank, RankSet};
 
 /// One node of a job.
@@ -57,6 +58,10 @@ pub struct PlacementTexts {
     pub hwthreads: bool,
     /// True when the processors of a binding are exclusive: no process of another job is bound there.
     pub exclusive: bool,
+    /// True when processes of other jobs may have the same devices (`device=...:SHARED`).
+    pub shares_devices: bool,
+    /// What each process takes of its node besides a slot.
+    pub takes: Amounts,
 }
 
 /// A mapped job. The position in `procs` is the rank. The serialized form is packed: equal data of nodes are written

@@ -13,6 +13,7 @@ pub mod pmix_status;
 mod preload;
 mod printable;
 mod rankset;
+pub mod resources;
 mod signal;
 mod state;
 mod status;

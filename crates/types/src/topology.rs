@@ -110,6 +110,12 @@ impl Topology {
         self.objects.iter().find(|(k, _)| *k == kind).map_or(&[], |(_, list)| list)
     }
 
+    /// The memory of all NUMA domains (bytes); 0 = unknown.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.of_kind(ObjectKind::Numa).iter().fold(0, |sum, domain| sum.saturating_add(domain.bytes))
+    }
+
     /// Number of cores with at least one allowed hardware thread.
     #[must_use]
     pub fn usable_cores(&self) -> usize {

@@ -656,6 +656,17 @@ pub struct Histogram {
     pub sum_us: u64,
 }
 
+/// A resource of a node: devices of a class (`gpu`), memory (`mem`, in bytes), or what the site has stated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceStatus {
+    /// Its name.
+    pub name: String,
+    /// What the node has.
+    pub amount: u64,
+    /// What running jobs take of it.
+    pub in_use: u64,
+}
+
 /// The status of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStatus {
@@ -673,6 +684,8 @@ pub struct NodeStatus {
     pub max_slots: u32,
     /// The number of its cores.
     pub cores: u32,
+    /// What of it is counted across jobs besides slots.
+    pub resources: Vec<ResourceStatus>,
     /// The jobs with processes there that have not ended, each with the number of these processes.
     pub jobs: Vec<(JobId, u32)>,
 }

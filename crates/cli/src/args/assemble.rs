@@ -157,6 +157,7 @@ impl Job {
             });
         }
         not_included("--app", file.as_deref())?;
+        let takes = placement::takes(placement.mem.as_deref(), &placement.resource)?;
         self.placement_of(placement, per_node)?;
         self.grow_of(grow)?;
         self.session_of(session)?;
@@ -172,6 +173,7 @@ impl Job {
             env,
             exec_agent: exec_agent.map(|agent| words_of("--exec-agent", &agent)).transpose()?,
             session_cwd: set_cwd_to_session_dir || preload.option().is_some(),
+            takes,
             set: pset.map(|name| self.set_name(name)).transpose()?,
             ..AppContext::default()
         });
@@ -201,7 +203,7 @@ impl Job {
     }
 
     fn placement_of(&mut self, options: PlacementOptions, per_node: Option<String>) -> Result<(), UsageError> {
-        let PlacementOptions { host, hostfile, map_by, rank_by, bind_to } = options;
+        let PlacementOptions { host, hostfile, map_by, rank_by, bind_to, mem: _, resource: _ } = options;
         let list = Some(host.join(",")).filter(|_| !host.is_empty());
         let refused = |e| UsageError::foreign(&e, "");
         let hosts = list.as_deref().map(hostlist::parse).transpose().map_err(refused)?;

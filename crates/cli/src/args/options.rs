@@ -162,6 +162,14 @@ pub(crate) struct PlacementOptions {
     /// Objects to bind to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
     #[arg(long, alias = "bindto", value_name = "OBJECT[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) bind_to: Vec<String>,
+    /// Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. What a
+    /// process really uses is not limited
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mem: Option<String>,
+    /// What each process takes of its node besides a slot, as fpga=1; the parameter ferrite_resources states what nodes
+    /// have
+    #[arg(long, value_name = "NAME=AMOUNT,...", action = ArgAction::Append)]
+    pub(crate) resource: Vec<String>,
 }
 
 /// Nodes that the DVM shall get for the job.

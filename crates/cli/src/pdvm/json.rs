@@ -4,7 +4,7 @@
 use ferrite_types::{AllocId, AllocReqId, CampaignKind, JobState, ProcState, SessionId, Signal, StdinTarget};
 use ferrite_wire::control::{
     AppRecord, BatchStatus, CampaignStatus, Ending, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus,
-    SessionChoice, SessionStatus, TreeSize,
+    ResourceStatus, SessionChoice, SessionStatus, TreeSize,
 };
 use serde::Serialize;
 
@@ -230,7 +230,16 @@ pub(crate) struct Node {
     slots_in_use: u32,
     max_slots: Option<u32>,
     cores: u32,
+    resources: Vec<Resource>,
     jobs: Vec<NodeJob>,
+}
+
+/// A resource of a node.
+#[derive(Serialize)]
+struct Resource {
+    name: String,
+    amount: u64,
+    in_use: u64,
 }
 
 /// A job of a node.
@@ -238,6 +247,13 @@ pub(crate) struct Node {
 struct NodeJob {
     job: u32,
     processes: u32,
+}
+
+impl Resource {
+    fn of(resource: &ResourceStatus) -> Resource {
+        let ResourceStatus { name, amount, in_use } = resource.clone();
+        Resource { name, amount, in_use }
+    }
 }
 
 impl Node {
@@ -250,6 +266,7 @@ impl Node {
             slots_in_use: node.slots_in_use,
             max_slots: Some(node.max_slots).filter(|max| *max > 0),
             cores: node.cores,
+            resources: node.resources.iter().map(Resource::of).collect(),
             jobs: node.jobs.iter().map(|(job, processes)| NodeJob { job: job.0, processes: *processes }).collect(),
         }
     }

@@ -1,6 +1,7 @@
 //! `pdvm nodes`: the nodes of the pool, and how full they are.
 
-use ferrite_wire::control::NodeStatus;
+use ferrite_types::resources::amount_in_words;
+use ferrite_wire::control::{NodeStatus, ResourceStatus};
 
 use super::dvm::Dvm;
 use super::failure::Failure;
@@ -30,15 +31,31 @@ fn render(nodes: &[NodeStatus]) -> String {
         ("SLOTS", Side::Right),
         ("MAX", Side::Right),
         ("CORES", Side::Right),
+        ("RESOURCES", Side::Left),
     ];
     let mut table = Table::new(&columns);
     for node in nodes {
         let most = if node.max_slots == 0 { NONE.to_owned() } else { node.max_slots.to_string() };
         let numbers =
             [or_none(node.daemon), node.slots_in_use.to_string(), node.slots.to_string(), most, node.cores.to_string()];
-        table.row([plain(&node.name), plain(&node.state)].into_iter().chain(numbers).collect());
+        let names = [plain(&node.name), plain(&node.state)];
+        table.row(names.into_iter().chain(numbers).chain([resources(node)]).collect());
     }
     table.render()
+}
+
+/// `gpu 1 of 4 in use, mem 16 GiB`.
+pub(crate) fn resources(node: &NodeStatus) -> String {
+    let one = |resource: &ResourceStatus| {
+        let ResourceStatus { name, amount, in_use } = resource;
+        let all = amount_in_words(name, *amount);
+        match in_use {
+            0 => format!("{} {all}", plain(name)),
+            _ => format!("{} {} of {all} in use", plain(name), amount_in_words(name, *in_use)),
+        }
+    };
+    let all: Vec<String> = node.resources.iter().map(one).collect();
+    if all.is_empty() { NONE.to_owned() } else { all.join(", ") }
 }
 
 #[cfg(test)]

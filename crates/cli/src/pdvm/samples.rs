@@ -8,7 +8,7 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{
     AppRecord, CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus,
-    Metrics, NodeStatus, ProcStatus, SessionStatus, SizeStep,
+    Metrics, NodeStatus, ProcStatus, ResourceStatus, SessionStatus, SizeStep,
 };
 use ferrite_wire::{Resize, ResizeOutcome};
 
@@ -102,10 +102,19 @@ pub(crate) fn nodes() -> Vec<NodeStatus> {
         slots_in_use,
         max_slots: 0,
         cores: 4,
+        resources: Vec::new(),
         jobs: Vec::new(),
     };
+    let resource = |name: &str, amount, in_use| ResourceStatus { name: name.to_owned(), amount, in_use };
     vec![
-        NodeStatus { slots: 16, max_slots: 32, cores: 16, jobs: vec![(JobId(41), 8)], ..node("n0", Some(0), "up", 8) },
+        NodeStatus {
+            slots: 16,
+            max_slots: 32,
+            cores: 16,
+            resources: vec![resource("gpu", 4, 1), resource("mem", 16 << 30, 3 << 29)],
+            jobs: vec![(JobId(41), 8)],
+            ..node("n0", Some(0), "up", 8)
+        },
         node("n1", Some(1), "starting", 0),
         node("n2", None, "down", 0),
         node("n3", None, "leaving", 2),

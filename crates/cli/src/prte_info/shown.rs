@@ -43,7 +43,8 @@ impl Used {
             | Kind::Limits
             | Kind::Networks
             | Kind::Directory
-            | Kind::Prefixes => "string",
+            | Kind::Prefixes
+            | Kind::Resources => "string",
         }
     }
 }

@@ -244,6 +244,7 @@ fn node() -> NodeStatus {
         slots_in_use: 2,
         max_slots: 0,
         cores: 4,
+        resources: Vec::new(),
         jobs: Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ mod pmix;
 mod sessions;
 
 use ferrite_rm::params::Params;
+use ferrite_types::resources::SiteResources;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, JobState, NodeRecord};
 use ferrite_wire::{DaemonMessage, HeadMessage};
 
@@ -40,6 +41,9 @@ impl Head {
     pub(crate) fn new(config: HeadConfig, local: &LocalNode) -> Head {
         let mut params = Params::default();
         config.params.iter().for_each(|(name, value)| params.set(name, value));
+        // The DVM refuses a bad list at its start.
+        let resources = params.text("ferrite_resources").ok().flatten();
+        let site = resources.and_then(|text| SiteResources::parse(text).ok()).unwrap_or_default();
         Head {
             pool: dvm::Pool::of_allocation(&config, local, &params),
             elastic: elastic::Elastic::default(),
@@ -48,7 +52,7 @@ impl Head {
             dvm: dvm::Dvm::of_head(&local.contact),
             local: local.clone(),
             config,
-            jobs: jobs::Jobs::default(),
+            jobs: jobs::Jobs::on(site),
             clients: clients::Clients::default(),
             counters: Counters::default(),
             pmix: pmix::Pmix::default(),

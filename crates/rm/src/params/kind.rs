@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ferrite_types::resources::SiteResources;
+
 use super::limits::SysLimit;
 use super::networks::Networks;
 use super::{parse_flag, parse_number};
@@ -27,6 +29,8 @@ pub enum Kind {
     Directory,
     /// A list of beginnings of host names.
     Prefixes,
+    /// A list of what nodes have.
+    Resources,
 }
 
 impl Kind {
@@ -41,6 +45,7 @@ impl Kind {
             Kind::Limits => SysLimit::parse_list(value).is_some(),
             Kind::Networks => Networks::parse(value).is_some(),
             Kind::Directory => value.starts_with('/'),
+            Kind::Resources => SiteResources::parse(value).is_ok(),
             Kind::Prefixes => value.split(',').all(|item| is_prefix(item.trim())),
             Kind::CountOr(words) => {
                 words.iter().any(|w| w.eq_ignore_ascii_case(value))
@@ -66,6 +71,7 @@ impl fmt::Display for Kind {
             Kind::Networks => f.write_str("a list of interfaces and networks, as eth0,10.1.0.0/16"),
             Kind::Directory => f.write_str("the absolute path of a directory"),
             Kind::Prefixes => f.write_str("a list of beginnings of host names, as nid,node"),
+            Kind::Resources => f.write_str("a list of what each node has, as fpga=2,mem=16G, or a single one, as fpga=4@n1"),
             Kind::CountOr(words) => write!(f, "a number of at least 1, or one of {}", words.join(", ")),
         }
     }

@@ -176,6 +176,12 @@ pub const KNOWN: &[Known] = &[
         "seconds that an elastic job has to take an offer of pdvm resize, or for its processes to end when the job has no --grace",
     ),
     known(
+        "ferrite_resources",
+        Kind::Resources,
+        None,
+        "what nodes have besides slots, for --resource and --mem: fpga=2 on each node, fpga=4@n1 on that one instead, mem=16G in the place of the memory that the machine has",
+    ),
+    known(
         "ferrite_sendmail",
         Kind::Text,
         None,

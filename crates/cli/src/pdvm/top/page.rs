@@ -6,6 +6,7 @@ use super::grid::broken;
 use super::state::{Page, Seen, State};
 use crate::pdvm::job;
 use crate::pdvm::jobs::{ran_for_us, state as state_of};
+use crate::pdvm::nodes::resources;
 use crate::pdvm::text::{Side, Table, count, duration, or_none, plain};
 
 const KEYS: &str = "\
@@ -66,6 +67,7 @@ fn node_page(node: &NodeStatus, seen: &Seen) -> String {
     say("Daemon", daemon);
     say("Slots", format!("{} of {} in use, {most}", node.slots_in_use, node.slots));
     say("Cores", node.cores.to_string());
+    say("Resources", resources(node));
     say("Processes", format!("{processes} of {}", count(node.jobs.len() as u64, "job", "jobs")));
     let columns = [
         ("JOB", Side::Right),

@@ -79,6 +79,7 @@ impl Head {
             slots_in_use: node.slots_inuse,
             max_slots: node.max_slots,
             cores: node.topology.usable_cores() as u32,
+            resources: self.jobs.resources_of(node),
             jobs,
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::pmix_status::FERRITE_GROWTH_OFFERED;
+use ferrite_types::resources::{Amounts, amounts_in_words};
 use ferrite_types::{CampaignId, Duration, JobId, NodeId, PmixStatus, ProcId, SessionId};
 use ferrite_wire::{
     EventInfo, EventRange, EventSource, GrowRequest, GrowthOffer, Inheritance, JobResize, JobResizeOutcome, PmixEvent,
@@ -25,6 +26,8 @@ pub(super) struct Offer {
     pub(super) procs: u32,
     /// The slots that are kept for them.
     reserved: BTreeMap<NodeId, u32>,
+    /// What each of them takes besides a slot; it is kept too.
+    takes: Amounts,
     /// The session in which they are to run.
     session: SessionId,
     /// The spawned job that has got the slots, and is being started.
@@ -45,9 +48,11 @@ impl Head {
     pub(super) fn offer(&mut self, root: JobId, count: u32, ask: &JobResize, cx: &mut Cx) -> Result<(), String> {
         let seconds = self.offer_time(ask)?;
         let session = self.jobs.session_of_tree(root);
-        let reserved = self.keep_slots(session, count, &[]).map_err(|free| too_few(ask.job, count, free))?;
+        let takes = self.jobs.takes_of_tree(root);
+        let reserved =
+            self.keep_slots(session, count, &takes, &[]).map_err(|free| too_few(ask.job, count, free, &takes))?;
         let id = self.elastic.campaigns.number();
-        let offer = Offer { procs: count, reserved, session, taker: None, brought: Vec::new() };
+        let offer = Offer { procs: count, reserved, takes, session, taker: None, brought: Vec::new() };
         self.open_size_change(root, ask, (seconds, id), What::Offer(offer), cx);
         self.present(root, cx);
         Ok(())
@@ -82,13 +87,13 @@ impl Head {
         // A grow changes the slots of nodes that are there already; a refused offer changes nothing.
         let planned = self.plan_grow(&request).map_err(|reason| reason.cause)?;
         if planned.nodes.is_empty() && planned.more == 0 && request.rm_job.is_none() {
-            let lack = too_few(ask.job, count, self.free_of(session));
+            let lack = self.lack(root, ask.job, count);
             return Err(format!("The named nodes are in the DVM already. {lack}"));
         }
         let (campaign, resize) = self.resize(&ResizeRequest::Grow(request), Requester::Offer(root), cx);
         match resize.outcome {
             ResizeOutcome::Refused { cause, .. } | ResizeOutcome::Failed { cause, .. } => Err(cause),
-            ResizeOutcome::Unchanged | ResizeOutcome::Done => Err(too_few(ask.job, count, self.free_of(session))),
+            ResizeOutcome::Unchanged | ResizeOutcome::Done => Err(self.lack(root, ask.job, count)),
             ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
                 self.open_size_change(root, ask, (seconds, id), What::Coming(count), cx);
                 Ok(campaign)
@@ -106,17 +111,19 @@ impl Head {
             return self.return_unused(&brought, cx);
         };
         let (count, job, session) = (*count, *job, self.jobs.session_of_tree(root));
+        let takes = self.jobs.takes_of_tree(root);
         let kept = match &resize.outcome {
             ResizeOutcome::Failed { cause, .. } | ResizeOutcome::Refused { cause, .. } => Err(cause.clone()),
             ResizeOutcome::Done | ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
-                self.room_in_tree(root, job, count)
-                    .and_then(|()| self.keep_slots(session, count, &brought).map_err(|free| too_few(job, count, free)))
+                self.room_in_tree(root, job, count).and_then(|()| {
+                    self.keep_slots(session, count, &takes, &brought).map_err(|free| too_few(job, count, free, &takes))
+                })
             }
         };
         match kept {
             Ok(reserved) => {
                 if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
-                    pending.what = What::Offer(Offer { procs: count, reserved, session, taker: None, brought });
+                    pending.what = What::Offer(Offer { procs: count, reserved, takes, session, taker: None, brought });
                     pending.trace(root, cx);
                 }
                 self.present(root, cx);
@@ -172,9 +179,16 @@ impl Head {
         self.raise(event, EventRange::Named { procs, tools: Vec::new() }, cx);
     }
 
-    /// Keeps so many free slots of a session, on these nodes first (spec E54), or says how many are free.
-    fn keep_slots(&mut self, session: SessionId, count: u32, first: &[NodeId]) -> Result<BTreeMap<NodeId, u32>, u32> {
-        let mut free = self.free_on_nodes(session);
+    /// Keeps so many free slots of a session with what processes take there (spec E54, L149), on these nodes first, or
+    /// says how many are free.
+    fn keep_slots(
+        &mut self,
+        session: SessionId,
+        count: u32,
+        takes: &Amounts,
+        first: &[NodeId],
+    ) -> Result<BTreeMap<NodeId, u32>, u32> {
+        let mut free = self.free_on_nodes(session, takes);
         free.sort_by_key(|(node, _)| !first.contains(node));
         let all: u32 = free.iter().map(|(_, free)| *free).sum();
         if all < count {
@@ -189,31 +203,54 @@ impl Head {
                 kept.insert(node, taken);
             }
         }
-        kept.iter().for_each(|(node, slots)| self.pool.keep_slots(*node, *slots));
+        self.keep(&kept, takes);
         Ok(kept)
     }
 
-    /// The nodes of a session with free slots that may be offered.
-    fn free_on_nodes(&self, session: SessionId) -> Vec<(NodeId, u32)> {
+    fn keep(&mut self, slots: &BTreeMap<NodeId, u32>, takes: &Amounts) {
+        for (node, slots) in slots {
+            self.pool.keep_slots(*node, *slots);
+            self.jobs.keep(*node, *slots, takes);
+        }
+    }
+
+    fn give_back(&mut self, slots: &BTreeMap<NodeId, u32>, takes: &Amounts) {
+        for (node, slots) in slots {
+            self.pool.free_slots_of(*node, *slots);
+            self.jobs.give_back(*node, *slots, takes);
+        }
+    }
+
+    /// The nodes of a session with free slots, and what processes take, that may be offered.
+    fn free_on_nodes(&self, session: SessionId, takes: &Amounts) -> Vec<(NodeId, u32)> {
         let pool = self.pool_of(session);
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let is_there = |node: &&ferrite_types::NodeRecord| node.daemon.is_some() && !self.elastic.is_to_leave(node.id);
-        let free = nodes.iter().filter(is_there).map(|node| (node.id, node.slots.saturating_sub(node.slots_inuse)));
+        let free = nodes.iter().filter(is_there).map(|node| {
+            let room = self.jobs.room_on(node, takes).unwrap_or(u32::MAX);
+            (node.id, node.slots.saturating_sub(node.slots_inuse).min(room))
+        });
         free.filter(|(_, free)| *free > 0).collect()
     }
 
+    /// Says that too few slots are free for an offer.
+    fn lack(&self, root: JobId, job: JobId, count: u32) -> String {
+        let takes = self.jobs.takes_of_tree(root);
+        too_few(job, count, self.free_of(self.jobs.session_of_tree(root), &takes), &takes)
+    }
+
     /// The number of these slots.
-    pub(super) fn free_of(&self, session: SessionId) -> u32 {
-        self.free_on_nodes(session).iter().map(|(_, free)| free).sum()
+    pub(super) fn free_of(&self, session: SessionId, takes: &Amounts) -> u32 {
+        self.free_on_nodes(session, takes).iter().map(|(_, free)| free).sum()
     }
 
     /// Gives the slots of an offer back. Returns what they were.
     pub(super) fn give_offered_back(&mut self, root: JobId) -> BTreeMap<NodeId, u32> {
-        let reserved = match self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
-            Some(What::Offer(offer)) => std::mem::take(&mut offer.reserved),
-            _ => BTreeMap::new(),
+        let (reserved, takes) = match self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
+            Some(What::Offer(offer)) => (std::mem::take(&mut offer.reserved), offer.takes.clone()),
+            _ => return BTreeMap::new(),
         };
-        reserved.iter().for_each(|(node, slots)| self.pool.free_slots_of(*node, *slots));
+        self.give_back(&reserved, &takes);
         reserved
     }
 
@@ -238,8 +275,9 @@ impl Head {
         match by {
             Some(job) => offer.taker = Some(job),
             None => {
-                slots.iter().for_each(|(node, slots)| self.pool.keep_slots(*node, *slots));
-                offer.reserved = slots;
+                offer.reserved.clone_from(&slots);
+                let takes = offer.takes.clone();
+                self.keep(&slots, &takes);
             }
         }
     }
@@ -302,13 +340,12 @@ impl Head {
     fn leave_lost_slots(&mut self, root: JobId) {
         let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else { return };
         let is_gone = |node: &NodeId| self.pool.record(*node).daemon.is_none() || self.elastic.is_to_leave(*node);
-        let gone: Vec<(NodeId, u32)> =
+        let gone: BTreeMap<NodeId, u32> =
             offer.reserved.iter().filter(|(node, _)| is_gone(node)).map(|(node, slots)| (*node, *slots)).collect();
-        for (node, slots) in gone {
-            self.pool.free_slots_of(node, slots);
-            if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
-                offer.reserved.remove(&node);
-            }
+        let takes = offer.takes.clone();
+        self.give_back(&gone, &takes);
+        if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
+            offer.reserved.retain(|node, _| !gone.contains_key(node));
         }
     }
 
@@ -317,7 +354,8 @@ impl Head {
         let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else {
             return false;
         };
-        let Ok(kept) = self.keep_slots(offer.session, offer.procs, &[]) else { return false };
+        let (session, procs, takes) = (offer.session, offer.procs, offer.takes.clone());
+        let Ok(kept) = self.keep_slots(session, procs, &takes, &[]) else { return false };
         if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
             (offer.reserved, offer.taker) = (kept, None);
         }
@@ -338,11 +376,12 @@ impl Head {
 }
 
 /// Says that too few slots are free for an offer.
-fn too_few(job: JobId, count: u32, free: u32) -> String {
+fn too_few(job: JobId, count: u32, free: u32, takes: &Amounts) -> String {
     let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
     let wanted = if count == 1 { "1 is wanted".to_owned() } else { format!("{count} are wanted") };
+    let with = if takes.is_empty() { String::new() } else { format!(" with {} each", amounts_in_words(takes)) };
     format!(
-        "{free} {slots} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`, or have them come \
+        "{free} {slots}{with} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`, or have them come \
          for the offer: `pdvm resize --nodes` or `--host`."
     )
 }

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+use ferrite_types::resources::Amounts;
 use ferrite_types::{Duration, JobId, NodeId, SessionId, SizeRange, Timestamp};
 use ferrite_wire::{JobResize, JobResizeOutcome, SizeChange};
 
@@ -88,10 +89,15 @@ impl Head {
         trees.keys().for_each(|root| of_sessions.entry(self.session_of_tree(*root).0).or_default().push(*root));
         let before = std::mem::take(&mut self.elastic.policy.idle);
         for (session, roots) in of_sessions {
-            let free = self.free_of(session);
+            let free = self.free_of(session, &Amounts::new());
             self.elastic.policy.idle.insert(session, free);
             let idle = free.min(before.get(&session).copied().unwrap_or(0));
             for (root, count) in self.shares(idle, &roots, trees, cx.now) {
+                // A job that takes resources may have fewer of these slots.
+                let count = count.min(self.free_of(session, &self.jobs.takes_of_tree(root)));
+                if count == 0 {
+                    continue;
+                }
                 // Sessions may share nodes: what another tree was offered is not free any more.
                 let _ = self.offer(root, count, &order(root, SizeChange::More(count)), cx);
             }

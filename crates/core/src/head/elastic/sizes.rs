@@ -120,7 +120,9 @@ impl Head {
             Ok((_, Plan::Nothing)) => Err((false, JobResizeOutcome::Unchanged)),
             Ok((root, Plan::Offer(count))) => {
                 let offered = match &ask.nodes {
-                    Some(nodes) if self.free_of(self.jobs.session_of_tree(root)) < count => {
+                    Some(nodes)
+                        if self.free_of(self.jobs.session_of_tree(root), &self.jobs.takes_of_tree(root)) < count =>
+                    {
                         self.get_nodes_for_offer(root, count, ask, nodes, cx).map(|of| campaign = of)
                     }
                     _ => self.offer(root, count, ask, cx),

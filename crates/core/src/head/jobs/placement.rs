@@ -126,16 +126,7 @@ impl Head {
         let pool = self.pool_of(job.session);
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let map = self.place_from(self.start_of(job), first, spec, nodes, &self.jobs.occupancy);
-        let map = map.map_err(|text| match pool {
-            None => text,
-            Some(_) => {
-                let are_leaving = if self.elastic.is_any_draining() { ", nor those that are to leave" } else { "" };
-                format!(
-                    "{text}\nNodes of other sessions do not count here{are_leaving}; `pdvm session list` shows whose \
-                     they are."
-                )
-            }
-        })?;
+        let map = map.map_err(|text| if pool.is_some() { self.among_some(&text) } else { text })?;
         self.pool.claim(&mut self.jobs.occupancy, &map).map_err(|e| e.to_string())?;
         let mut map = map;
         // The machines have only these processors; the map says so as for a list of the job.
@@ -145,6 +136,14 @@ impl Head {
             }
         }
         Ok(map)
+    }
+
+    /// A refusal for a job that may not use all nodes.
+    pub(super) fn among_some(&self, text: &str) -> String {
+        let are_leaving = if self.elastic.is_any_draining() { ", nor those that are to leave" } else { "" };
+        format!(
+            "{text}\nNodes of other sessions do not count here{are_leaving}; `pdvm session list` shows whose they are."
+        )
     }
 
     /// The node at which the map of a spawned job begins: its parent's bookmark (spec L80).

@@ -5,8 +5,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_map::Occupancy;
-use ferrite_types::{CampaignId, Duration, JobId, JobSpec, NodeId, NodeRecord, RankSet, SessionId, Timestamp};
+use ferrite_types::resources::amounts_in_words;
+use ferrite_types::{CampaignId, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, RankSet, SessionId, Timestamp};
 
 use super::record::Job;
 use super::waiting_list::Standing;
@@ -34,10 +34,13 @@ pub(in crate::head) struct Lineup {
 }
 
 impl Head {
-    /// True when the job could run in the otherwise empty DVM, so that waiting makes sense.
-    pub(super) fn may_fit_later(&self, spec: &JobSpec, session: SessionId) -> bool {
-        let nodes = self.pool_of(session).unwrap_or_else(|| self.pool.records().to_vec());
-        self.place_among(spec, &idle(nodes), &Occupancy::default()).is_ok()
+    /// An error for a job that could not even run in the otherwise empty DVM, so that waiting makes no sense.
+    fn may_fit_later(&self, spec: &JobSpec, session: SessionId) -> Result<(), String> {
+        let pool = self.pool_of(session);
+        let is_part = pool.is_some();
+        let nodes = idle(pool.unwrap_or_else(|| self.pool.records().to_vec()));
+        let map = self.place_among(spec, &nodes, &self.jobs.occupancy.idle());
+        map.map(drop).map_err(|text| if is_part { self.among_some(&text) } else { text })
     }
 
     /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.
@@ -51,7 +54,7 @@ impl Head {
 
     /// An error for a job that can never run on the present nodes.
     fn check_hope(&self, job: &Job) -> Result<(), String> {
-        self.place_among(&self.spec_of(job), &self.hopes_of(job.session), &Occupancy::default()).map(drop)
+        self.place_among(&self.spec_of(job), &self.hopes_of(job.session), &self.jobs.occupancy.idle()).map(drop)
     }
 
     /// Refuses queued jobs that can never run after a loss of nodes, at any position. It runs once per loss, because
@@ -159,7 +162,7 @@ impl Head {
                 firsts.into_iter().for_each(|first| self.jobs.queue.note_passed(first, cx.now));
                 self.take_map(id, map, cx);
             }
-            Err(text) if !waits && !self.may_fit_later(spec, session) => self.fail_placement(id, text, cx),
+            Err(_) if !waits && let Err(text) = self.may_fit_later(spec, session) => self.fail_placement(id, text, cx),
             Err(_) if is_again => self.jobs.queue.push_front(id, session),
             Err(_) => self.jobs.queue.push(id, session, priority, &client),
         }
@@ -341,7 +344,7 @@ impl Head {
         Room { slots, used }
     }
 
-    /// The reason why a queued job waits, in words.
+    /// The reason why a queued job waits, in words (spec L148).
     pub(super) fn queued_for(&self, job: &Job, lineup: &Lineup) -> String {
         if self.sessions.is_paused(job.session) {
             return self.held_for(&Hold::Paused);
@@ -355,13 +358,22 @@ impl Head {
         let free = slots.saturating_sub(used);
         let what = match asked {
             Some(asked) if asked <= free && before == 0 => {
-                format!("room for {asked} processes as they are to be placed")
+                format!("room for {asked} processes{} as they are to be placed", with_resources(&job.spec))
             }
             Some(asked) => format!("{asked} slots"),
             None => "the slots".to_owned(),
         };
         format!("{what} ({free} of {slots} are free, {before} jobs are before it)")
     }
+}
+
+/// What the processes of a job take besides a slot, in words: ` with fpga=1 each`.
+fn with_resources(spec: &JobSpec) -> String {
+    let device = |app| matches!(spec.map_of(app).by, Some(MapBy::Device(_) | MapBy::PerDevice(..)));
+    let takes = spec.apps.iter().map(|app| &app.takes).find(|takes| !takes.is_empty()).map(amounts_in_words);
+    let all: Vec<String> =
+        takes.into_iter().chain(spec.apps.iter().any(device).then(|| "their devices".to_owned())).collect();
+    if all.is_empty() { String::new() } else { format!(" with {} each", all.join(" and ")) }
 }
 
 /// The slots that a job needs at least.

@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
-use ferrite_types::{JobId, JobState, SessionId};
-use ferrite_wire::control::Submission;
+use ferrite_types::resources::{Amounts, MEMORY, SiteResources};
+use ferrite_types::{JobId, JobState, NodeId, NodeRecord, SessionId};
+use ferrite_wire::control::{ResourceStatus, Submission};
 
 use super::connections::Connections;
 use super::output::Mux;
@@ -60,10 +61,41 @@ pub(in crate::head) struct Counts {
 }
 
 impl Jobs {
+    /// No job, on nodes that have these resources.
+    pub(in crate::head) fn on(site: SiteResources) -> Jobs {
+        Jobs { occupancy: Occupancy::of(site), ..Jobs::default() }
+    }
+
     /// A number for a new job.
     pub(super) fn number(&mut self) -> JobId {
         self.last += 1;
         JobId(self.last)
+    }
+
+    /// The number of processes of which each finds this on a node; `None` = any number.
+    pub(in crate::head) fn room_on(&self, node: &NodeRecord, takes: &Amounts) -> Option<u32> {
+        self.occupancy.room(node, takes)
+    }
+
+    /// Keeps what processes would take of a node.
+    pub(in crate::head) fn keep(&mut self, node: NodeId, count: u32, takes: &Amounts) {
+        self.occupancy.keep(node, count, takes);
+    }
+
+    /// Gives back what was kept.
+    pub(in crate::head) fn give_back(&mut self, node: NodeId, count: u32, takes: &Amounts) {
+        self.occupancy.give_back(node, count, takes);
+    }
+
+    /// What is counted of a node besides slots: devices that jobs may have, memory, and what the site states.
+    pub(in crate::head) fn resources_of(&self, node: &NodeRecord) -> Vec<ResourceStatus> {
+        let stated = self.occupancy.resources().into_iter().filter(|name| *name != MEMORY);
+        let amounts = std::iter::once(MEMORY).chain(stated).filter_map(|name| {
+            let (amount, in_use) = self.occupancy.amount(node, name)?;
+            Some((name, amount, in_use))
+        });
+        let all = self.occupancy.devices(node).into_iter().chain(amounts);
+        all.map(|(name, amount, in_use)| ResourceStatus { name: name.to_owned(), amount, in_use }).collect()
     }
 
     /// Returns the number of processes launched before, and counts those of one more job. The count begins anew before

@@ -436,6 +436,10 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
     if !submission.separate && parent.spec.options.elastic.is_some() {
         spec.options.elastic = parent.spec.options.elastic;
+        // Each process of an elastic job takes what its first ones take.
+        for (own, app) in spec.apps.iter_mut().filter(|own| own.takes.is_empty()).zip(app.into_iter().cycle()) {
+            own.takes.clone_from(&app.takes);
+        }
         spec.options.grace = parent.spec.options.grace;
     }
     if spec.output == OutputOptions::default() {

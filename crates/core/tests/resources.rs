@@ -1,0 +1,181 @@
+//! Devices and resources that are counted across jobs: who gets them, who waits for them, and when they are free again.
+
+mod common;
+
+use common::elastic::{ELASTIC, on};
+use common::{Cluster, dvm_with, job};
+use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixToken, Timer};
+use ferrite_map::directive::parse_map_by;
+use ferrite_types::resources::parse_amounts;
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::{JobResize, JobResizeOutcome, SizeChange};
+
+/// A job of which each process takes this.
+fn taking(np: u32, takes: &str) -> Submission {
+    let mut spec = job("a.out", np);
+    spec.apps[0].takes = parse_amounts(takes).expect("amounts");
+    Submission::of(spec)
+}
+
+fn patient(submission: Submission) -> Submission {
+    Submission { wait_for_slots: true, ..submission }
+}
+
+/// An elastic job of one process on n0, of which each takes a unit.
+fn elastic_taking(takes: &str) -> Submission {
+    let mut submission = on("solver", &["n0"]);
+    submission.spec.options.elastic = Some(SizeRange { min: 1, max: 8 });
+    submission.spec.options.grace = Some(Grace { time: Duration::from_secs(10), signal: None });
+    submission.spec.apps[0].takes = parse_amounts(takes).expect("amounts");
+    submission
+}
+
+fn running(dvm: &Cluster, job: u32) -> usize {
+    dvm.running.keys().filter(|proc| proc.job == JobId(job)).count()
+}
+
+fn text_of(dvm: &Cluster, id: u64) -> String {
+    match dvm.reply(id) {
+        Reply::JobResized(resized) => format!("{:?}", resized.outcome),
+        other => format!("{other:?}"),
+    }
+}
+
+fn waits_for(dvm: &mut Cluster, id: u64, job: u32) -> String {
+    dvm.ask(id, Request::Job(JobId(job)));
+    match dvm.reply(id) {
+        Reply::Job(detail) => detail.status.waiting_for.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// `n0 fpga 1/1, n1 fpga 0/1`: what is in use of each resource.
+fn in_use(dvm: &mut Cluster, id: u64) -> String {
+    dvm.ask(id, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(id) else { panic!("nodes") };
+    let one = |node: &ferrite_wire::control::NodeStatus| {
+        let all = node.resources.iter().map(|r| format!("{} {} {}/{}", node.name, r.name, r.in_use, r.amount));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    nodes.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn order(size: SizeChange) -> Request {
+    Request::ResizeJob(JobResize { job: JobId(1), size, time_s: None, force: false, wait: true, nodes: None })
+}
+
+fn spawn(dvm: &mut Cluster, by: ProcId, count: u32) {
+    let submission = Box::new(Submission::of(job("world", count)));
+    let at = dvm.running[&by].0;
+    let call = PmixCall::Spawn { proc: by, submission, token: PmixToken(7) };
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(call)));
+    dvm.run();
+}
+
+fn rank(job: u32, rank: u32) -> ProcId {
+    ProcId { job: JobId(job), rank: Rank(rank) }
+}
+
+/// A job waits until others have given back what it takes; one that takes nothing waits for nobody's (spec L149).
+#[test]
+fn a_job_waits_for_the_resources_of_another() {
+    let mut dvm = dvm_with(2, &[("ferrite_resources", "fpga=1")]);
+    dvm.submit(1, taking(2, "fpga=1"));
+    assert_eq!(in_use(&mut dvm, 90), "n0 fpga 1/1, n1 fpga 1/1");
+    dvm.submit(2, taking(1, "fpga=1"));
+    assert_ne!(dvm.code_of(2), 0, "who does not wait is refused");
+    dvm.submit(3, patient(taking(2, "fpga=1")));
+    let why = "room for 2 processes with fpga=1 each as they are to be placed (6 of 8 are free, 0 jobs are before it)";
+    assert_eq!(waits_for(&mut dvm, 91, 3), why);
+    dvm.submit(4, Submission::of(job("a.out", 1)));
+    assert_eq!((running(&dvm, 1), running(&dvm, 3), running(&dvm, 4)), (2, 0, 1));
+    dvm.exit_job(1);
+    assert_eq!(running(&dvm, 3), 2);
+    dvm.exit_job(3);
+    assert_eq!(in_use(&mut dvm, 92), "n0 fpga 0/1, n1 fpga 0/1");
+}
+
+/// What no node can ever give is refused at once, also to a job that would wait (spec L149).
+#[test]
+fn what_no_node_has_is_refused_at_once() {
+    let mut dvm = dvm_with(2, &[("ferrite_resources", "fpga=1")]);
+    for (id, takes) in [(1, "fpga=2"), (2, "gpu=1"), (3, "mem=1G")] {
+        dvm.submit(id, patient(taking(1, takes)));
+        assert_ne!(dvm.code_of(id), 0, "{takes}");
+    }
+}
+
+/// Devices belong to one job at a time, unless it shares them (spec L148).
+#[test]
+fn a_job_waits_for_the_devices_of_another() {
+    let gpu = |index: u32| Device {
+        kind: DeviceKind::Gpu,
+        name: format!("cuda{index}"),
+        vendor: DeviceVendor::Nvidia,
+        index,
+        uuid: Some(format!("GPU-{index}")),
+        cpus: (0..4).collect(),
+    };
+    let mut config = Cluster::config(1, &[], true);
+    config.topology = Some(Topology { devices: vec![gpu(0), gpu(1)], ..Topology::uniform(1, 4, 1) });
+    let mut dvm = Cluster::of(config);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    let by_device = |np| {
+        let mut spec = job("a.out", np);
+        parse_map_by("device=gpu").expect("a directive").apply(&mut spec.map);
+        patient(Submission::of(spec))
+    };
+    dvm.submit(1, by_device(1));
+    dvm.submit(2, by_device(2));
+    dvm.submit(3, by_device(1));
+    assert_eq!((running(&dvm, 1), running(&dvm, 2), running(&dvm, 3)), (1, 0, 1), "a later job may pass for a while");
+    assert!(waits_for(&mut dvm, 90, 2).starts_with("room for 2 processes with their devices each"));
+    assert_eq!(in_use(&mut dvm, 91), "n0 gpu 2/2");
+    dvm.exit_job(1);
+    assert_eq!((running(&dvm, 2), in_use(&mut dvm, 92)), (0, "n0 gpu 1/2".to_owned()));
+    dvm.exit_job(3);
+    assert_eq!((running(&dvm, 2), in_use(&mut dvm, 93)), (2, "n0 gpu 2/2".to_owned()));
+}
+
+/// More processes of an elastic job take what its first ones take, and an offer keeps it for them (spec L149).
+#[test]
+fn an_elastic_job_is_offered_only_what_it_can_use() {
+    let mut params = ELASTIC.to_vec();
+    params.push(("ferrite_resources", "fpga=2,fpga=1@n1"));
+    let mut dvm = dvm_with(2, &params);
+    dvm.submit(1, elastic_taking("fpga=1"));
+    dvm.ask(2, order(SizeChange::More(3)));
+    assert!(text_of(&dvm, 2).contains("2 slots with fpga=1 each are free"), "{}", text_of(&dvm, 2));
+    dvm.ask(3, order(SizeChange::More(2)));
+    assert_eq!(in_use(&mut dvm, 90), "n0 fpga 2/2, n1 fpga 1/1");
+    dvm.submit(4, taking(1, "fpga=1"));
+    assert_ne!(dvm.code_of(4), 0, "it is kept for the job");
+    spawn(&mut dvm, rank(1, 0), 2);
+    assert!(text_of(&dvm, 3).contains("Done"), "{}", text_of(&dvm, 3));
+    assert_eq!(in_use(&mut dvm, 91), "n0 fpga 2/2, n1 fpga 1/1");
+    // One more than there is for it.
+    spawn(&mut dvm, rank(1, 0), 1);
+    let spawned = dvm.running.keys().filter(|proc| proc.job > JobId(1)).count();
+    assert_eq!(spawned, 2, "the third has no unit");
+    dvm.exit_all();
+    assert_eq!(in_use(&mut dvm, 92), "n0 fpga 0/2, n1 fpga 0/1");
+}
+
+/// What an offer keeps is free again when its time is over (spec L149).
+#[test]
+fn an_offer_that_is_not_taken_gives_its_resources_back() {
+    let mut params = ELASTIC.to_vec();
+    params.push(("ferrite_resources", "fpga=2"));
+    let mut dvm = dvm_with(1, &params);
+    dvm.submit(1, elastic_taking("fpga=1"));
+    dvm.ask(2, order(SizeChange::More(1)));
+    assert_eq!(in_use(&mut dvm, 90), "n0 fpga 2/2");
+    dvm.pass(Duration::from_secs(40));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
+    assert!(
+        matches!(dvm.reply(2), Reply::JobResized(resized) if matches!(resized.outcome, JobResizeOutcome::Failed(_)))
+    );
+    assert_eq!(in_use(&mut dvm, 91), "n0 fpga 1/2");
+}
