@@ -442,7 +442,7 @@ fn devices_of_running(
     let shares = vec![all(pool)];
     match place(&job(&[np], by, "", "none"), pool, &shares, occupancy) {
         Ok(map) => {
-            occupancy.claim(pool, &map).unwrap();
+            occupancy.claim(pool, &map).expect("there is room");
             map.procs.iter().map(|p| format!("{}:{:?}", map.nodes[p.node as usize].name, p.devices)).collect()
         }
         Err(why) => why.to_string(),

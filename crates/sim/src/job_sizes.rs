@@ -10,7 +10,7 @@ use crate::fault::{self, Fault};
 use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
-use crate::scenario::{Client, Expect, JobPlan, Scenario, job};
+use crate::scenario::{Client, Expect, JobPlan, Scenario, UNIT, job};
 
 const SECOND: Time = 1_000_000;
 /// The time for which the elastic job lives.
@@ -61,7 +61,25 @@ impl Scenario {
             let faults = faults.filter(|(_, fault)| !is_silent(fault) || !std::mem::replace(&mut silent, true));
             s.faults = faults.map(|(at, fault)| (at + 5 * SECOND, fault)).collect();
         }
+        s.draw_taken_units();
         s
+    }
+
+    /// Has the elastic job and others take a unit each of a resource, which is what is scarce. What is drawn before
+    /// stays as it was.
+    fn draw_taken_units(&mut self) {
+        let mut rng = Rng::new(self.seed ^ 0x512e_0000_0000_0003);
+        let units = rng.between(1, self.slots.into());
+        let np = self.jobs[0].spec.apps[0].np.unwrap_or_default();
+        if rng.permille(500) || u64::from(np) > u64::from(self.daemons) * units {
+            return;
+        }
+        self.units = Some(units);
+        for (at, plan) in self.jobs.iter_mut().enumerate() {
+            if at == 0 || rng.permille(500) {
+                plan.spec.apps[0].takes.insert(UNIT.to_owned(), 1);
+            }
+        }
     }
 
     /// Draws the elastic job, which is the first one of the DVM, and what it spawns.

@@ -294,6 +294,10 @@ pub enum Mutation {
     LongBackfill,
     /// No job passes the first one of the queue.
     NoBackfill,
+    /// The head believes that each node has one unit of its resource more.
+    MoreUnits,
+    /// The head believes that each node has one unit of its resource less.
+    FewerUnits,
     /// Nodes without a process are not sent away before the others of their shrink.
     LeaveTogether,
     /// A refusal of a job is taken for a request for a second more.
@@ -503,8 +507,14 @@ impl Mutation {
     pub const FILLS: [Mutation; 2] = [Mutation::IdlePolicy, Mutation::OneLook];
 
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
-    pub const QUEUES: [Mutation; 4] =
-        [Mutation::SamePriority, Mutation::OneClient, Mutation::LongBackfill, Mutation::NoBackfill];
+    pub const QUEUES: [Mutation; 6] = [
+        Mutation::SamePriority,
+        Mutation::OneClient,
+        Mutation::LongBackfill,
+        Mutation::NoBackfill,
+        Mutation::MoreUnits,
+        Mutation::FewerUnits,
+    ];
 
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.

@@ -7,7 +7,7 @@ use ferrite_wire::control::Request;
 use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
-use crate::scenario::{Client, Expect, JobPlan, Scenario, job};
+use crate::scenario::{Client, Expect, JobPlan, Scenario, UNIT, job};
 
 const SECOND: Time = 1_000_000;
 
@@ -33,11 +33,32 @@ impl Scenario {
             let client = Client { priority, name, ..plan.client };
             s.jobs.push(JobPlan { client, ..plan });
         }
+        s.draw_units();
         for _ in 0..rng.between(0, 3) {
             let at = rng.between(SECOND, 10 * SECOND);
             s.questions.push((at, if rng.permille(700) { Request::Jobs } else { Request::Status }));
         }
         s
+    }
+
+    /// Has jobs take units of a resource of which nodes have fewer than slots. What is drawn before stays as it was.
+    fn draw_units(&mut self) {
+        let mut rng = Rng::new(self.seed ^ 0x0e0e_0000_0000_0002);
+        if rng.permille(600) {
+            return;
+        }
+        let units = rng.between(1, self.slots.into());
+        self.units = Some(units);
+        for plan in &mut self.jobs {
+            let app = &mut plan.spec.apps[0];
+            let Some(np) = app.np.filter(|_| rng.permille(600)) else { continue };
+            let each = rng.between(1, units);
+            app.takes.insert(UNIT.to_owned(), each);
+            let room = u64::from(self.daemons) * (units / each).min(self.slots.into());
+            if u64::from(np) > room {
+                plan.expect = Expect::Anything;
+            }
+        }
     }
 
     fn draw_waiting(&self, rng: &mut Rng, at: Time) -> JobPlan {

@@ -53,12 +53,18 @@ pub struct Scenario {
     /// The time for which later jobs may pass the first one of the queue (seconds).
     #[serde(default = "usual_backfill")]
     pub backfill_s: u32,
+    /// Units of a resource that each node has; `None` = the nodes have no such resource.
+    #[serde(default)]
+    pub units: Option<u64>,
     /// Jobs that processes spawn, by number.
     #[serde(default)]
     pub children: Vec<ChildPlan>,
     /// A planted fault, which the referee must report.
     pub mutation: Option<Mutation>,
 }
+
+/// The resource of which nodes have [`Scenario::units`].
+pub(crate) const UNIT: &str = "unit";
 
 fn usual_backfill() -> u32 {
     30
@@ -194,6 +200,7 @@ impl Scenario {
             stdin_bytes: 0,
             elastic: Elastic::default(),
             backfill_s: usual_backfill(),
+            units: None,
             children: Vec::new(),
             mutation: None,
         }

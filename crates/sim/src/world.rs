@@ -30,7 +30,7 @@ use crate::mutation::waits::WaitMutations;
 use crate::network::Network;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
-use crate::scenario::{Ending, Fate, Scenario};
+use crate::scenario::{Ending, Fate, Scenario, UNIT};
 use crate::steps::{FIRST_JOB, Steps};
 use crate::trace::{Keep, Trace};
 use crate::works::Work;
@@ -489,6 +489,14 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         _ => scenario.backfill_s,
     };
     params.push(("ferrite_backfill", backfill_s.to_string()));
+    if let Some(units) = scenario.units {
+        let units = match scenario.mutation {
+            Some(Mutation::MoreUnits) => units + 1,
+            Some(Mutation::FewerUnits) => units - 1,
+            _ => units,
+        };
+        params.push(("ferrite_resources", format!("{UNIT}={units}")));
+    }
     if elastic.policy_pause_s > 0 && scenario.mutation != Some(Mutation::IdlePolicy) {
         params.push(("ferrite_elastic_policy", "fill".to_owned()));
         params.push(("ferrite_elastic_pause", elastic.policy_pause_s.to_string()));

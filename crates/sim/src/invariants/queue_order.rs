@@ -3,7 +3,7 @@
 //! for the time of the parameter. What may begin and fits does.
 //!
 //! It keeps a list of its own and looks at each job in it. It judges DVMs that lose no daemon and do not change their
-//! size, whose free slots can be counted.
+//! size, whose free slots can be counted; where jobs take units of a resource, only DVMs of one node.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use ferrite_wire::control::{Reply, Request, Submission};
 
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, UNIT};
 
 /// The number of jobs that are looked at, from the first one on. The head considers more of them.
 const LOOKED_AT: usize = 8;
 
 pub(super) struct QueueOrder {
     backfill: Time,
-    free: u32,
+    free: Room,
     asked: BTreeMap<RequestId, Job>,
     jobs: BTreeMap<JobId, Job>,
     /// Patient jobs that have come by this input, in their order: each has slots at once, or waits.
@@ -31,14 +31,33 @@ pub(super) struct QueueOrder {
     turns: BTreeMap<(i16, String), u64>,
     last: u64,
     /// Jobs that have slots.
-    placed: BTreeMap<JobId, u32>,
+    placed: BTreeMap<JobId, Room>,
     ending: bool,
+}
+
+/// What jobs have, or what is free.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    slots: u32,
+    units: u64,
+}
+
+impl Room {
+    fn has(self, wanted: Room) -> bool {
+        wanted.slots <= self.slots && wanted.units <= self.units
+    }
+}
+
+impl std::fmt::Display for Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} slots and {} units", self.slots, self.units)
+    }
 }
 
 /// A job, as it was submitted.
 #[derive(Clone, Debug)]
 struct Job {
-    np: u32,
+    needs: Room,
     file: (i16, String),
     patient: bool,
 }
@@ -59,9 +78,11 @@ impl QueueOrder {
         let is_steady = scenario.persistent && !scenario.resizes() && scenario.children.is_empty();
         let is_steady = is_steady && scenario.elastic.policy_pause_s == 0;
         let is_whole = scenario.faults.is_empty() && scenario.fates.is_empty();
-        (is_steady && is_whole).then(|| QueueOrder {
+        // The units of several nodes cannot be added up.
+        let is_countable = scenario.units.is_none() || scenario.daemons == 1;
+        (is_steady && is_whole && is_countable).then(|| QueueOrder {
             backfill: Time::from(scenario.backfill_s) * 1_000_000,
-            free: scenario.daemons * scenario.slots,
+            free: Room { slots: scenario.daemons * scenario.slots, units: scenario.units.unwrap_or_default() },
             asked: BTreeMap::new(),
             jobs: BTreeMap::new(),
             coming: Vec::new(),
@@ -99,8 +120,8 @@ impl QueueOrder {
         for (place, (_, at)) in self.in_order().into_iter().take(LOOKED_AT).enumerate() {
             let Waiting { id, job, .. } = &self.waiting[at];
             let may_begin = place == 0 || (self.backfill > 0 && !is_kept);
-            require(!may_begin || job.np > self.free, || {
-                format!("job {id} waits for {} slots and may begin, and {} are free", job.np, self.free)
+            require(!may_begin || !self.free.has(job.needs), || {
+                format!("job {id} waits for {} and may begin, and {} are free", job.needs, self.free)
             })?;
             is_kept |= self.is_reserved(at, now);
         }
@@ -145,8 +166,9 @@ impl QueueOrder {
             self.judge(id, &job, now)?;
             self.leave(id, true);
         }
-        self.free = self.free.saturating_sub(job.np);
-        self.placed.insert(id, job.np);
+        self.free.slots = self.free.slots.saturating_sub(job.needs.slots);
+        self.free.units = self.free.units.saturating_sub(job.needs.units);
+        self.placed.insert(id, job.needs);
         Ok(())
     }
 
@@ -156,9 +178,11 @@ impl QueueOrder {
         let before: Vec<usize> =
             self.in_order().into_iter().filter(|(other, _)| *other < own).map(|(_, at)| at).collect();
         let Some(first) = before.first().copied() else { return Ok(()) };
-        let Waiting { id: other, job: Job { np, .. }, .. } = &self.waiting[first];
+        let Waiting { id: other, job: Job { needs, .. }, .. } = &self.waiting[first];
         let free = self.free;
-        require(*np > free, || format!("job {id} begins, and job {other} is before it: {np} slots, {free} are free"))?;
+        require(!free.has(*needs), || {
+            format!("job {id} begins, and job {other} is before it: {needs}, and {free} are free")
+        })?;
         let kept = before.iter().find(|at| self.backfill == 0 || self.is_reserved(**at, now));
         require(kept.is_none(), || {
             format!("job {id} begins, and job {} is not to be passed any more", self.waiting[*kept.unwrap_or(&0)].id)
@@ -187,7 +211,10 @@ impl QueueOrder {
             }
             // The head gives the slots back now.
             Effect::Keep { job, .. } => {
-                self.free += self.placed.remove(&job.status.job).unwrap_or(0);
+                if let Some(had) = self.placed.remove(&job.status.job) {
+                    self.free.slots += had.slots;
+                    self.free.units += had.units;
+                }
             }
             _ => {}
         }
@@ -207,8 +234,14 @@ impl QueueOrder {
 }
 
 fn asked(submission: &Submission) -> Job {
+    let (mut slots, mut units) = (0, 0);
+    for app in &submission.spec.apps {
+        let np = app.np.unwrap_or(1);
+        slots += np;
+        units += u64::from(np) * app.takes.get(UNIT).copied().unwrap_or_default();
+    }
     Job {
-        np: submission.spec.apps.iter().map(|app| app.np.unwrap_or(1)).sum(),
+        needs: Room { slots, units },
         file: (submission.priority, submission.launcher.clone()),
         patient: submission.wait_for_slots,
     }

@@ -1,30 +1,66 @@
-//! Guarantee: jobs without permission never use more slots of a node than it has.
+//! Guarantee: jobs without permission never use more slots of a node than it has, and no job more of its resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, PmixEffect};
 use ferrite_types::{DaemonRank, JobId};
-use ferrite_wire::{DaemonMessage, Message};
+use ferrite_wire::{DaemonMessage, LaunchOrder, Message};
 
 use super::{Invariant, Observation, require};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, UNIT};
 
 pub(super) struct Slots {
     slots: usize,
     /// Jobs that may use more slots than there are.
     generous: BTreeSet<JobId>,
     running: BTreeMap<DaemonRank, usize>,
+    units: u64,
+    /// The units that each process of a job takes.
+    takes: BTreeMap<JobId, u64>,
+    taken: BTreeMap<DaemonRank, u64>,
 }
 
 impl Slots {
     pub(super) fn new(scenario: &Scenario) -> Slots {
-        Slots { slots: scenario.slots as usize, generous: BTreeSet::new(), running: BTreeMap::new() }
+        Slots {
+            slots: scenario.slots as usize,
+            generous: BTreeSet::new(),
+            running: BTreeMap::new(),
+            units: scenario.units.unwrap_or_default(),
+            takes: BTreeMap::new(),
+            taken: BTreeMap::new(),
+        }
+    }
+}
+
+impl Slots {
+    fn note(&mut self, order: &LaunchOrder) {
+        if order.spec.map.oversubscribe == Some(true) {
+            self.generous.insert(order.job);
+        }
+        if let Some(units) = order.spec.apps.first().and_then(|app| app.takes.get(UNIT)) {
+            self.takes.insert(order.job, *units);
+        }
+    }
+
+    fn born(&mut self, rank: DaemonRank, job: JobId) -> Result<(), String> {
+        let taken = self.taken.entry(rank).or_default();
+        *taken += self.takes.get(&job).copied().unwrap_or_default();
+        let (taken, units) = (*taken, self.units);
+        require(taken <= units, || format!("processes on daemon {rank} take {taken} units of {units}"))?;
+        if self.generous.contains(&job) {
+            return Ok(());
+        }
+        let running = self.running.entry(rank).or_default();
+        *running += 1;
+        let count = *running;
+        require(count <= self.slots, || format!("{count} processes on daemon {rank} with {} slots", self.slots))
     }
 }
 
 impl Invariant for Slots {
     fn name(&self) -> &'static str {
-        "slots are never over-committed"
+        "slots and resources are never over-committed"
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
@@ -33,30 +69,23 @@ impl Invariant for Slots {
                 effect: Effect::Transmit { .. },
                 message: Some(Message::Daemon(DaemonMessage::Launch(order))),
                 ..
-            } if order.spec.map.oversubscribe == Some(true) => {
-                self.generous.insert(order.job);
-            }
+            } => self.note(order),
             // The head sends no launch order for a job on its own node alone.
-            Observation::Effect { effect: Effect::Pmix(PmixEffect::Register(registration)), .. }
-                if registration.order.spec.map.oversubscribe == Some(true) =>
-            {
-                self.generous.insert(registration.order.job);
+            Observation::Effect { effect: Effect::Pmix(PmixEffect::Register(registration)), .. } => {
+                self.note(&registration.order);
             }
-            Observation::ProcBorn { rank, proc } if !self.generous.contains(&proc.job) => {
-                let running = self.running.entry(*rank).or_default();
-                *running += 1;
-                let count = *running;
-                return require(count <= self.slots, || {
-                    format!("{count} processes on daemon {rank} with {} slots", self.slots)
-                });
-            }
-            Observation::ProcEnded { rank, proc, .. } if !self.generous.contains(&proc.job) => {
-                if let Some(running) = self.running.get_mut(rank) {
+            Observation::ProcBorn { rank, proc } => return self.born(*rank, proc.job),
+            Observation::ProcEnded { rank, proc, .. } => {
+                if let Some(running) = self.running.get_mut(rank).filter(|_| !self.generous.contains(&proc.job)) {
                     *running -= 1;
+                }
+                if let Some(taken) = self.taken.get_mut(rank) {
+                    *taken -= self.takes.get(&proc.job).copied().unwrap_or_default();
                 }
             }
             Observation::Gone { rank, .. } => {
                 self.running.remove(rank);
+                self.taken.remove(rank);
             }
             _ => {}
         }
