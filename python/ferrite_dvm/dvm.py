@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from .connection import Connection, Line
 from .contact import find_socket
@@ -26,6 +26,7 @@ class Dvm:
     def __init__(self, socket: str, *, is_ours: bool = False) -> None:
         self._connection = Connection(socket)
         self._is_ours = is_ours
+        self._leash: Optional[_Leash] = None
         self.socket = socket
 
     # Beginning and end.
@@ -40,13 +41,14 @@ class Dvm:
         parameters: Optional[Mapping[str, str]] = None,
         options: Sequence[str] = (),
         prte: Optional[str] = None,
+        tied: bool = False,
         timeout: float = 120,
     ) -> "Dvm":
         """Starts a DVM and returns when it is ready.
 
         `hosts` are names, each with `:SLOTS` if wanted; without them and a hostfile, the nodes are those of the batch
         job, else this machine. `agent` is the command that reaches other hosts (ssh). `parameters` are those of
-        `prte --prtemca`, `options` further options of `prte`.
+        `prte --prtemca`, `options` further options of `prte`. A `tied` DVM ends with this program, however that ends.
         """
         program = prte or shutil.which("prte")
         if program is None:
@@ -60,18 +62,25 @@ class Dvm:
                 command += ["--hostfile", hostfile]
             for name, value in {**({"plm_ssh_agent": agent} if agent else {}), **(parameters or {})}.items():
                 command += ["--prtemca", name, value]
+            leash = _Leash() if tied else None
+            if leash is not None:
+                command += ["--keepalive", str(leash.far)]
             environment = dict(os.environ)
             with open(os.path.join(directory, "err"), "w+b") as errors:
                 # Standard error of the DVM stays open behind it, so a pipe would never end.
                 code = subprocess.run(
                     command + list(options), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                    env=environment, timeout=timeout, check=False,
+                    env=environment, timeout=timeout, check=False, pass_fds=[] if leash is None else [leash.far],
                 ).returncode
                 errors.seek(0)
                 text = errors.read().decode(errors="replace").strip()
             if code != 0:
                 raise DvmError(f"prte has ended with exit code {code}: {text}")
-            return cls(find_socket(f"file:{uri}"), is_ours=True)
+            dvm = cls(find_socket(f"file:{uri}"), is_ours=True)
+            if leash is not None:
+                leash.let_far_go()
+                dvm._leash = leash
+            return dvm
 
     @classmethod
     def connect(cls, dvm: Optional[str] = None) -> "Dvm":
@@ -83,6 +92,7 @@ class Dvm:
         if self._is_ours and self._connection.is_open:
             self.terminate()
         self._connection.close()
+        self._leash = None
 
     def terminate(self) -> None:
         """Ends the DVM with all its jobs; returns when it is gone."""
@@ -109,18 +119,21 @@ class Dvm:
         cwd: Optional[str] = None,
         options: Sequence[str] = (),
         stdin: Optional[str] = None,
+        feed: bool = False,
         time_limit: Optional[int] = None,
         priority: Optional[int] = None,
         name: Optional[str] = None,
         detach: bool = False,
         keep_output: bool = True,
+        on_output: Optional[Callable[[str, bytes], None]] = None,
     ) -> Task:
         """Submits a task: a line for the shell, or a program and its arguments, in `np` processes.
 
         `options` are further options of prun. Tasks wait for slots: those of a higher `priority` (-1000 to 1000) come
         first, and programs take turns. A detached task outlives this connection; `wait(names=[...])` finds it.
-        Its future is done when the DVM has taken it, and has no result. With `keep_output=False` only `output()` has
-        what it writes.
+        Its future is done when the DVM has taken it, and has no result. With `feed=True` its input goes on behind
+        `stdin`, by `Task.feed`. With `keep_output=False` only `output()` has what it writes. `on_output` is called with
+        `stdout` or `stderr` and each piece, by the thread that reads what the DVM says, so it must not wait for a task.
         """
         label = name or f"{os.getpid()}.{next(_names)}"
         described: Line = {"task": label}
@@ -132,9 +145,11 @@ class Dvm:
             described["env"] = dict(env)
         if options:
             described["options"] = list(options)
+        if feed:
+            described["feed"] = True
         if detach:
             described["detach"] = True
-        task = Task(self._connection, label, keep=keep_output, detached=detach)
+        task = Task(self._connection, label, keep=keep_output, detached=detach, on_output=on_output)
         self._connection.submit(task, described)
         return task
 
@@ -225,6 +240,23 @@ class Dvm:
 
     def _ask(self, kind: str, timeout: Optional[float] = None, **fields: Any) -> Line:
         return self._connection.ask(kind, **fields).result(timeout)
+
+
+class _Leash:
+    """A pipe whose far end a DVM has: it ends when no process has the near end any more."""
+
+    def __init__(self) -> None:
+        self.far, self._near = os.pipe()
+
+    def let_far_go(self) -> None:
+        """Closes the far end here."""
+        os.close(self.far)
+        self.far = -1
+
+    def __del__(self) -> None:
+        for end in (self.far, self._near):
+            if end >= 0:
+                os.close(end)
 
 
 #: The kinds of lines that `Dvm.events` yields.

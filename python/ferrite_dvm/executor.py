@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set,
 
 from .dvm import Command, Dvm
 from .errors import TaskFailed
+from .pool import WorkerPool, environment
 from .task import Task, TaskFuture, TaskResult
 from .worker import MARK, unpacked
 
@@ -28,12 +29,24 @@ class Executor(_Executor):
     `ProcessPoolExecutor`. What a function prints is on the standard error of its task.
     """
 
-    def __init__(self, dvm: Optional[Dvm] = None, *, python: str = sys.executable, **options: Any) -> None:
-        """Runs in this DVM, else in the one that `Dvm.connect` finds. `options` are those of `Dvm.submit`, for all."""
+    def __init__(
+        self,
+        dvm: Optional[Dvm] = None,
+        *,
+        python: str = sys.executable,
+        keep_processes: bool = False,
+        **options: Any,
+    ) -> None:
+        """Runs in this DVM, else in the one that `Dvm.connect` finds. `options` are those of `Dvm.submit`, for all.
+
+        With `keep_processes` one process calls many functions, one after the other; a call that has begun cannot be
+        cancelled then. Processes end when they have had nothing to do for some seconds.
+        """
         self._dvm = dvm if dvm is not None else Dvm.connect()
         self._is_ours = dvm is None
         self._python = python
         self._options = options
+        self._pool = WorkerPool(self._dvm, python=python, **options) if keep_processes else None
         self._futures: Set["Future[Any]"] = set()
         self._is_shut = False
 
@@ -77,22 +90,30 @@ class Executor(_Executor):
                 future.cancel()
         if wait:
             _wait_for(self._futures)
+            if self._pool is not None:
+                self._pool.shutdown()
             if self._is_ours:
                 self._dvm.close()
 
     def _call(self, fn: Callable[..., Any], args: Any, kwargs: Dict[str, Any]) -> "Future[Any]":
         call = pickle.dumps((fn, args, kwargs))
-        context = {"path": sys.path, "main": _main_path(fn, call), "call": call}
-        text = base64.b64encode(pickle.dumps(context)).decode()
-        # This package may not be installed where the function runs: its place in our path comes along.
-        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        options = dict(self._options)
-        env = {"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}
-        options["env"] = {**env, **options.get("env", {})}
-        task = self._dvm.submit([self._python, "-m", "ferrite_dvm.worker"], stdin=text, **options)
-        future: "Future[Any]" = TaskFuture(task)
-        task.future.add_done_callback(lambda done: _pass_on(task, done, future))
-        return future
+        main_path = _main_path(fn, call)
+        if self._pool is not None:
+            return self._pool.submit(pickle.dumps((sys.path, main_path, call)))
+        return call_once(self._dvm, self._python, main_path, call, **self._options)
+
+
+def call_once(dvm: Dvm, python: str, main_path: Optional[str], call: bytes, **options: Any) -> "Future[Any]":
+    """Makes a call (`WorkerPool.submit`) in a task of its own. In one of several processes each makes it, and the
+    future has the value of process 0; it is TaskFailed when another one has failed. `options` are those of
+    `Dvm.submit`."""
+    text = base64.b64encode(pickle.dumps({"path": sys.path, "main": main_path, "call": call})).decode()
+    options["env"] = environment(options.get("env"))
+    options["options"] = ["--stdin", "all", *options.get("options", ())]
+    task = dvm.submit([python, "-m", "ferrite_dvm.worker"], stdin=text, **options)
+    future: "Future[Any]" = TaskFuture(task)
+    task.future.add_done_callback(lambda done: _pass_on(task, done, future))
+    return future
 
 
 class _Chunk:
@@ -122,6 +143,7 @@ def _pass_on(task: Task, done: "Future[TaskResult]", future: "Future[Any]") -> N
         if at < 0:
             raise TaskFailed(result)
         value = unpacked(base64.b64decode(result.stdout[at + len(MARK) :]))
+        result.check()
     except Exception as error:  # noqa: BLE001 - whatever it is belongs to whoever waits for the value
         _settle(lambda: future.set_exception(error))
     else:

@@ -6,14 +6,18 @@ import asyncio
 import base64
 import queue
 import threading
+from collections import deque
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Dict, Generator, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Deque, Dict, Generator, Iterator, List, Optional, Tuple
 
-from .errors import TaskFailed
+from .errors import DvmError, TaskFailed
 
 if TYPE_CHECKING:
     from .connection import Connection
+
+#: The longest piece of standard input that goes to the DVM at once (bytes).
+PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,14 @@ class TaskFuture(Future):
 class Task:
     """A task: `result()` waits for its end, `await task` as well, and `output()` yields what it writes."""
 
-    def __init__(self, connection: "Connection", name: str, keep: bool = True, detached: bool = False) -> None:
+    def __init__(
+        self,
+        connection: "Connection",
+        name: str,
+        keep: bool = True,
+        detached: bool = False,
+        on_output: Optional[Callable[[str, bytes], None]] = None,
+    ) -> None:
         self._connection = connection
         #: The name by which the DVM knows it as well.
         self.name = name
@@ -96,6 +107,10 @@ class Task:
         self._keep = keep
         self._kept: Dict[str, List[bytes]] = {"stdout": [], "stderr": []}
         self._notices: List[str] = []
+        self._on_piece = on_output
+        # Standard input that the DVM has not taken, in pieces: the last of a `feed` has its future.
+        self._input: "Deque[Tuple[bytes, bool, Optional[Future[None]]]]" = deque()
+        self._is_fed = False
         self._stream: "Optional[queue.SimpleQueue[Optional[Tuple[str, bytes]]]]" = None
         self._lock = threading.Lock()
         self._submitted = threading.Event()
@@ -116,6 +131,20 @@ class Task:
     def signal(self, signal: "int | str") -> None:
         """Sends a signal to its processes."""
         self._connection.ask("signal", job=self.wait_submitted(), signal=signal).result()
+
+    def feed(self, data: bytes, *, end: bool = False) -> "Future[None]":
+        """Gives more standard input to a task that was submitted with `feed=True`; `end` is the end of its input.
+
+        The future is done when the DVM has taken it. It raises RequestRefused when the task reads no more.
+        """
+        taken: "Future[None]" = Future()
+        taken.set_running_or_notify_cancel()
+        pieces = [data[at : at + PIECE] for at in range(0, len(data), PIECE)] or [b""]
+        with self._lock:
+            self._input.extend((piece, False, None) for piece in pieces[:-1])
+            self._input.append((pieces[-1], end, taken))
+        self._feed_on()
+        return taken
 
     def wait_submitted(self, timeout: Optional[float] = None) -> int:
         """Waits until the DVM has taken the task; returns the number of its job."""
@@ -159,6 +188,7 @@ class Task:
         # It was cancelled before it had a number.
         if self.future.cancelled():
             self._connection.ask("cancel", job=self.job)
+        self._feed_on()
         return self.detached
 
     def _on_started(self, _line: Dict[str, Any]) -> None:
@@ -171,6 +201,8 @@ class Task:
                 self._kept[line["stream"]].append(data)
             if self._stream is not None:
                 self._stream.put((line["stream"], data))
+        if self._on_piece is not None:
+            self._on_piece(line["stream"], data)
 
     def _on_notice(self, line: Dict[str, Any]) -> None:
         self._notices.append(line["text"])
@@ -215,6 +247,44 @@ class Task:
         with self._lock:
             if self._stream is not None:
                 self._stream.put(None)
+        self._feed_on()
+
+    def _feed_on(self) -> None:
+        """Gives the next piece of input to the DVM, one at a time."""
+        with self._lock:
+            job = self.job
+            if self._is_fed or not self._input or (job is None and not self.future.done()):
+                return
+            self._is_fed = True
+            piece, end, _ = self._input[0]
+        if job is None:
+            self._refuse_input(DvmError(f"the task {self.name} is over, and has taken no input"))
+            return
+        try:
+            fields = {"data": base64.b64encode(piece).decode(), "encoding": "base64", **({"end": True} if end else {})}
+            self._connection.ask("feed", job=job, **fields).add_done_callback(self._on_fed)
+        except DvmError as error:
+            self._refuse_input(error)
+
+    def _on_fed(self, asked: "Future[Any]") -> None:
+        error = asked.exception()
+        if error is not None:
+            self._refuse_input(error)
+            return
+        with self._lock:
+            _, _, taken = self._input.popleft()
+            self._is_fed = False
+        if taken is not None:
+            taken.set_result(None)
+        self._feed_on()
+
+    def _refuse_input(self, error: BaseException) -> None:
+        with self._lock:
+            refused, self._is_fed = list(self._input), False
+            self._input.clear()
+        for _, _, taken in refused:
+            if taken is not None:
+                taken.set_exception(error)
 
     def _end_it(self) -> None:
         """Ends the job; its number may not be known yet."""

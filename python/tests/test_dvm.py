@@ -2,12 +2,17 @@
 
 import asyncio
 import os
+import pickle
+import subprocess
 import sys
+import tempfile
+import threading
 import time
 import unittest
 from concurrent.futures import CancelledError, as_completed
 
-from ferrite_dvm import AsyncDvm, Dvm, Executor, NoDvm, RequestRefused, TaskFailed, find_socket
+from ferrite_dvm import AsyncDvm, Dvm, DvmError, Executor, NoDvm, RequestRefused, TaskFailed, find_socket
+from ferrite_dvm.pool import WorkerPool
 
 PATIENCE = 60
 
@@ -18,6 +23,15 @@ def square(number):
 
 def fail(text):
     raise ValueError(text)
+
+
+def fail_in_process_1():
+    if os.environ["PMIX_RANK"] == "1":
+        raise ValueError("process 1")
+
+
+def chatter_of(_):
+    return chatter()
 
 
 def chatter():
@@ -54,6 +68,25 @@ class Tasks(WithDvm):
     def test_output_that_is_no_text_comes_unchanged(self):
         result = self.dvm.submit(["printf", r"\377\000\n"]).result(PATIENCE)
         self.assertEqual(result.stdout, b"\xff\x00\n")
+
+    def test_a_task_is_fed_while_it_runs(self):
+        pieces = []
+        task = self.dvm.submit(["cat"], stdin="0 ", feed=True, on_output=lambda *piece: pieces.append(piece))
+        large = bytes(range(256)) * 20_000
+        task.feed(large).result(PATIENCE)
+        task.feed(b"end", end=True).result(PATIENCE)
+        result = task.result(PATIENCE)
+        self.assertEqual(result.stdout, b"0 " + large + b"end")
+        self.assertEqual(b"".join(data for _, data in pieces), result.stdout)
+        with self.assertRaises(RequestRefused):
+            task.feed(b"too late").result(PATIENCE)
+        both = self.dvm.submit(["cat"], np=2, stdin="x", options=["--stdin", "all"])
+        self.assertEqual(both.result(PATIENCE).text, "xx")
+
+    def test_input_for_a_task_that_never_was_is_refused(self):
+        task = self.dvm.submit(["cat"], feed=True, options=["--nonsense"])
+        with self.assertRaises(DvmError):
+            task.feed(b"x").result(PATIENCE)
 
     def test_output_is_streamed(self):
         task = self.dvm.submit("echo one; sleep 0.2; echo two", keep_output=False)
@@ -120,7 +153,6 @@ class Tasks(WithDvm):
         other = Dvm(self.dvm.socket)
         states = []
         # The first event is asked for before the job is there.
-        import threading
 
         def run():
             time.sleep(0.2)
@@ -176,13 +208,71 @@ class Executors(WithDvm):
         with self.assertRaises(RuntimeError):
             executor.submit(["true"])
 
+    def test_kept_processes_make_many_calls_each(self):
+        with Executor(self.dvm, keep_processes=True) as executor:
+            pids = set(executor.map(chatter_of, range(200)))
+            self.assertLessEqual(len(pids), 8)
+            with self.assertRaisesRegex(ValueError, "so it is") as raised:
+                executor.submit(fail, "so it is").result(PATIENCE)
+            self.assertIn("in fail", str(raised.exception.__cause__))
+            with self.assertRaisesRegex(TaskFailed, "with code 4"):
+                executor.submit(os._exit, 4).result(PATIENCE)
+            self.assertEqual(len(executor.submit(bytes, 9_000_000).result(PATIENCE)), 9_000_000)
+            self.assertEqual(executor.submit(square, 7).result(PATIENCE), 49)
+        self.assertEqual(self.dvm.status()["jobs_running"], 0)
+
+    def test_kept_processes_leave_their_slots_to_others_and_when_they_are_idle(self):
+        def call(number):
+            return pickle.dumps((sys.path, None, pickle.dumps((square, (number,), {}))))
+
+        waits = threading.Event()
+        pool = WorkerPool(self.dvm, idle_s=1000, waiting=waits.is_set)
+        calls = [pool.submit(call(number)) for number in range(40)]
+        self.assertEqual([future.result(PATIENCE) for future in calls], [n * n for n in range(40)])
+        waits.set()
+        pool.look()
+        self.assertTrue(self.dvm.submit(["true"], np=8).result(PATIENCE).ok)
+        pool.shutdown()
+        with self.assertRaises(RuntimeError):
+            pool.submit(b"")
+        brief = WorkerPool(self.dvm, idle_s=0, most=1)
+        self.assertEqual(brief.submit(call(3)).result(PATIENCE), 9)
+        self.assertTrue(self.dvm.submit(["true"], np=8).result(PATIENCE).ok)
+        brief.shutdown()
+
+    def test_a_process_that_cannot_start_fails_a_call_and_ends_no_loop(self):
+        with Executor(self.dvm, keep_processes=True, python="/no/such/python") as executor:
+            for future in [executor.submit(square, number) for number in range(10)]:
+                with self.assertRaisesRegex(TaskFailed, "/no/such/python"):
+                    future.result(PATIENCE)
+
     def test_more_tasks_than_the_dvm_takes_from_a_client_wait_on_this_side(self):
         with Executor(self.dvm) as executor:
             futures = [executor.submit(["true"], keep_output=False) for _ in range(5000)]
             self.assertTrue(all(future.result(10 * PATIENCE).ok for future in as_completed(futures)))
 
 
+    def test_a_function_is_called_in_each_of_several_processes(self):
+        with Executor(self.dvm, np=3) as executor:
+            self.assertEqual(executor.submit(os.getenv, "PMIX_RANK").result(PATIENCE), "0")
+            with self.assertRaises(TaskFailed):
+                executor.submit(fail_in_process_1).result(PATIENCE)
+
+
 class Lifetimes(unittest.TestCase):
+    def test_a_tied_dvm_ends_with_its_program_however_that_ends(self):
+        with tempfile.TemporaryDirectory() as directory:
+            text = (
+                "import os\nfrom ferrite_dvm import Dvm\ndvm = Dvm.start(hosts='localhost:1', tied=True)\n"
+                "dvm.submit(['sleep', '1000']).wait_submitted(30)\nos.kill(os.getpid(), 9)\n"
+            )
+            environment = {**os.environ, "TMPDIR": directory}
+            subprocess.run([sys.executable, "-c", text], env=environment, timeout=PATIENCE, check=False)
+            deadline = time.monotonic() + PATIENCE
+            while os.listdir(directory):
+                self.assertLess(time.monotonic(), deadline, os.listdir(directory))
+                time.sleep(0.01)
+
     def test_a_dvm_is_found_by_its_file_and_by_its_directory_and_ended(self):
         with Dvm.start(hosts="localhost:2") as dvm:
             name = dvm.status()["dvm"]

@@ -104,9 +104,12 @@ impl Shared {
     /// # Errors
     /// Why it is none.
     pub(crate) fn submission(&self, task: Task, client: u64) -> Result<Submission, String> {
-        let Task { task, argv, cmd, np, host, env, cwd, timeout, priority, options, stdin, detach } = task;
-        if detach && stdin.is_some() {
-            return Err("a task that outlives its connection reads no stdin: remove detach or stdin".to_owned());
+        let Task { task, argv, cmd, np, host, env, cwd, timeout, priority, options, stdin, feed, detach } = task;
+        let reads = feed || stdin.is_some();
+        if detach && reads {
+            return Err(
+                "a task that outlives its connection reads no stdin: remove detach, or stdin and feed".to_owned()
+            );
         }
         let task = task.unwrap_or_default();
         if task.len() > LONGEST_NAME {
@@ -117,13 +120,17 @@ impl Shared {
         if let Some(option) = option_with_file(&run) {
             return Err(format!("{option}: the service reads no files; give the hosts themselves with --host"));
         }
+        let readers = run.spec.stdin.filter(|readers| *readers != StdinTarget::None);
+        if readers.is_some() && !reads {
+            return Err("--stdin: there is nothing to read; give stdin or feed".to_owned());
+        }
         let told = |error: SetupError| [error.to_string(), error.next_step()].join(" ").trim_end().to_owned();
         let mut submission = prepare_listed(run, &self.params, &self.around).map_err(told)?;
         submission.detach = detach;
         submission.task = task;
         submission.launcher = format!("{}.{client}", machine::launcher("service"));
-        if stdin.is_some() {
-            submission.spec.stdin = Some(StdinTarget::Rank(Rank(0)));
+        if reads {
+            submission.spec.stdin = Some(readers.unwrap_or(StdinTarget::Rank(Rank(0))));
         }
         Ok(submission)
     }

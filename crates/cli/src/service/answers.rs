@@ -161,7 +161,7 @@ pub(crate) struct Waited<'a> {
     pub(crate) unknown: &'a [u32],
 }
 
-/// `ordered`: the answer to `cancel` and `signal`.
+/// `ordered`: the answer to `cancel`, `signal`, `feed` and `terminate`.
 #[derive(Serialize)]
 pub(super) struct Ordered {
     pub(super) order: &'static str,

@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use ferrite_types::{AllocId, AllocReqId, JobId, Signal};
 use ferrite_wire::JobResize;
 use serde::Deserialize;
@@ -28,6 +31,8 @@ pub(crate) enum Ask {
         tree: bool,
     },
     Signal(Which, Signal),
+    /// Standard input for a task, and whether it is the last.
+    Feed(Which, Bytes, bool),
     Job(Which),
     Status,
     Nodes,
@@ -41,7 +46,7 @@ pub(crate) enum Ask {
 }
 
 /// The names of all kinds.
-const KINDS: &str = "submit, follow, wait, cancel, signal, job, status, nodes, jobs, metrics, sessions, grow, shrink, resize, terminate";
+const KINDS: &str = "submit, follow, wait, cancel, signal, feed, job, status, nodes, jobs, metrics, sessions, grow, shrink, resize, terminate";
 
 /// `submit`.
 #[derive(Debug, Deserialize)]
@@ -67,6 +72,9 @@ pub(crate) struct Task {
     #[serde(default)]
     pub(crate) options: Vec<String>,
     pub(crate) stdin: Option<String>,
+    /// `feed` gives more standard input, and its end.
+    #[serde(default)]
+    pub(crate) feed: bool,
     #[serde(default)]
     pub(crate) detach: bool,
 }
@@ -125,6 +133,30 @@ struct Signalled {
     job: Option<u32>,
     task: Option<String>,
     signal: Id,
+}
+
+/// `feed`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fed {
+    job: Option<u32>,
+    task: Option<String>,
+    #[serde(default)]
+    data: String,
+    #[serde(default)]
+    encoding: Encoding,
+    #[serde(default)]
+    end: bool,
+}
+
+/// How bytes are a text.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Encoding {
+    #[default]
+    #[serde(rename = "utf-8")]
+    Utf8,
+    Base64,
 }
 
 /// A job, by its number or by the name of its task.
@@ -218,6 +250,7 @@ fn of_object(mut object: Map<String, Value>) -> Result<Ask, String> {
         "cancel" => fields(object).and_then(cancelled),
         "job" => fields(object).and_then(one).map(Ask::Job),
         "signal" => fields(object).and_then(signalled),
+        "feed" => fields(object).and_then(fed),
         "status" => nothing(Ask::Status, object),
         "nodes" => nothing(Ask::Nodes, object),
         "jobs" => nothing(Ask::Jobs, object),
@@ -268,6 +301,18 @@ fn signalled(asked: Signalled) -> Result<Ask, String> {
     };
     let signal = parse_signal(&text).map_err(|why| format!("signal: {text:?} is {why}"))?;
     one(One { job, task }).map(|which| Ask::Signal(which, signal))
+}
+
+fn fed(asked: Fed) -> Result<Ask, String> {
+    let Fed { job, task, data, encoding, end } = asked;
+    let data = match encoding {
+        Encoding::Utf8 => Bytes::from(data),
+        Encoding::Base64 => STANDARD.decode(data).map_err(|error| format!("data: {error}"))?.into(),
+    };
+    if data.is_empty() && !end {
+        return Err("give data, or end".to_owned());
+    }
+    one(One { job, task }).map(|which| Ask::Feed(which, data, end))
 }
 
 impl Grow {

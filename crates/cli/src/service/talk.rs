@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::Shared;
 use super::answers::{self, Ended, Error, Following, NeverBegan, Notice, Of, Ordered, Output, Place, Step, Waited};
-use super::requests::{Ask, Followed, Submit, Wait, Which, parse};
+use super::requests::{Ask, Followed, Submit, Task as Described, Wait, Which, parse};
 use crate::batch::feed::{Feed, TOO_LONG};
 use crate::batch::line::Id;
 use crate::pdvm::event_line::Line;
@@ -111,10 +111,39 @@ struct Task {
     submission: u64,
     place: usize,
     job: Option<JobId>,
-    stdin: Bytes,
+    input: Input,
     cause: String,
     /// True when the client was told that it has started.
     started: bool,
+}
+
+/// The standard input of a task (spec L150).
+#[derive(Debug)]
+struct Input {
+    /// What the DVM has not taken yet.
+    rest: Bytes,
+    /// True while the client may give more.
+    is_open: bool,
+    /// The longest piece for which the DVM waits.
+    wanted: Option<u32>,
+    /// The `feed` that has given the rest, and has no answer.
+    feed: Option<Option<Id>>,
+}
+
+impl Input {
+    fn of(described: &Described) -> Input {
+        let rest = Bytes::from(described.stdin.clone().unwrap_or_default());
+        Input { rest, is_open: described.feed, wanted: None, feed: None }
+    }
+
+    /// Returns a piece for the DVM; an empty one is the end. None: the client has to give one first.
+    fn read(&mut self, limit: u32) -> Option<Bytes> {
+        if self.rest.is_empty() && self.is_open {
+            self.wanted = Some(limit);
+            return None;
+        }
+        Some(self.rest.split_to(self.rest.len().min(limit as usize)))
+    }
 }
 
 /// A submission whose tasks have not all been accepted or refused.
@@ -239,6 +268,7 @@ impl Talk {
             Ask::Wait(asked) => return self.wait(id, asked, out),
             Ask::Follow(asked) => return self.follow(id, asked.of, out),
             Ask::Cancel { which, tree } => return self.cancel(id, which, tree, out),
+            Ask::Feed(which, data, end) => return self.feed(id, &which, data, end, out),
             Ask::Status => Ok((Request::Status, Question::Status)),
             Ask::Nodes => Ok((Request::Nodes, Question::Nodes)),
             Ask::Jobs => Ok((Request::Jobs, Question::Jobs)),
@@ -313,7 +343,7 @@ impl Talk {
         let (mut places, mut missing) = (Vec::with_capacity(asked.tasks.len()), 0);
         for (place, described) in asked.tasks.into_iter().enumerate() {
             let name = described.task.clone();
-            let stdin = Bytes::from(described.stdin.clone().unwrap_or_default());
+            let input = Input::of(&described);
             let error = if self.tasks.len() >= MOST_TASKS {
                 Err(format!("{MOST_TASKS} tasks of this client are not over: wait for some of them"))
             } else {
@@ -325,7 +355,7 @@ impl Talk {
                     let number = self.number();
                     let (id, name, cause) = (id.clone(), name.clone(), String::new());
                     self.tasks
-                        .insert(number, Task { id, name, submission, place, job: None, stdin, cause, started: false });
+                        .insert(number, Task { id, name, submission, place, job: None, input, cause, started: false });
                     out.send(ClientMessage::Open { id: number, request: Request::Submit(Box::new(request)) });
                     missing += 1;
                     None
@@ -403,7 +433,49 @@ impl Talk {
         }
     }
 
+    /// Takes standard input for a task of this client, one piece at a time (spec L150).
+    fn feed(&mut self, id: Option<Id>, which: &Which, data: Bytes, end: bool, out: &mut Out) {
+        let own = self.tasks.iter_mut().rev().find(|(_, task)| match which {
+            Which::Job(job) => task.job == Some(*job),
+            Which::Task(name) => task.name.as_ref() == Some(name),
+        });
+        let why = match own {
+            None => "no task of this client that is not over has this number or name",
+            Some((_, task)) if !task.input.is_open => {
+                "the task takes no more input: it was submitted without feed, or has had its end"
+            }
+            Some((_, task)) if task.input.feed.is_some() => {
+                "the last piece of input of the task has no answer yet: wait for it"
+            }
+            Some((number, task)) => {
+                let number = *number;
+                task.input.is_open = !end;
+                // What was submitted with the task comes first.
+                task.input.rest = [std::mem::take(&mut task.input.rest), data].concat().into();
+                task.input.feed = Some(id);
+                if let Some(limit) = task.input.wanted.take() {
+                    self.give(number, limit, out);
+                }
+                return;
+            }
+        };
+        out.error(id.as_ref(), "refused", why);
+    }
+
     // Messages of the DVM.
+
+    /// Gives a piece of a task's input to the DVM, and answers whoever has fed the last of it (spec L150).
+    fn give(&mut self, number: u32, limit: u32, out: &mut Out) {
+        let Some(task) = self.tasks.get_mut(&number) else { return };
+        let Some(data) = task.input.read(limit) else { return };
+        out.send(ClientMessage::Stdin { id: number, data });
+        if task.input.rest.is_empty()
+            && let Some(id) = task.input.feed.take()
+        {
+            let job = task.job.map(|job| job.0);
+            out.line("ordered", id.as_ref(), Ordered { order: "feed", job, signal: None, over: false, jobs: None });
+        }
+    }
 
     fn on_message(&mut self, message: DvmMessage, out: &mut Out) {
         match message {
@@ -414,12 +486,7 @@ impl Talk {
                 }
             }
             DvmMessage::Notice { id, text } => self.on_notice(id, &text, out),
-            DvmMessage::ReadStdin { id, limit } => {
-                if let Some(task) = self.tasks.get_mut(&id) {
-                    let data = task.stdin.split_to(task.stdin.len().min(limit as usize));
-                    out.send(ClientMessage::Stdin { id, data });
-                }
-            }
+            DvmMessage::ReadStdin { id, limit } => self.give(id, limit, out),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply, out),
             DvmMessage::Event { event, .. } => self.on_event(&event, out),
             DvmMessage::EventsLost { count, .. } => out.said.lines.extend(json::line(&Line::lost(count)).bytes()),
@@ -504,6 +571,9 @@ impl Talk {
     fn on_end(&mut self, mut task: Task, reply: Reply, out: &mut Out) {
         if let Some(job) = task.job {
             self.of_job.remove(&job);
+        }
+        if let Some(id) = task.input.feed.take() {
+            out.error(id.as_ref(), "refused", "the task is over, and has not taken all of its input");
         }
         let done = match reply {
             Reply::Done(done) => done,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_driver::{Interpreter, Said, Service};
-use ferrite_types::{JobId, JobState, Rank};
+use ferrite_types::{JobId, JobState, Rank, StdinTarget};
 use ferrite_wire::control::{
     ClientMessage, Done, DvmMessage, Ending, Event, EventKind, JobDetail, JobStatus, Reply, Request, Submission,
 };
@@ -174,6 +174,61 @@ fn tasks_are_answered_together_with_their_jobs_and_each_end_is_told() {
     assert_eq!((&ended.lines[0]["task"], &ended.lines[0]["job"]), (&json!("a"), &json!(7)));
 }
 
+/// (spec L150)
+#[test]
+fn a_task_is_fed_while_it_runs_and_each_piece_is_answered_when_it_is_taken() {
+    let mut client = Client::new();
+    let asked = client.say(&submit(json!([{"task": "a", "argv": ["a"], "stdin": "0", "feed": true}])));
+    let task = asked.requests()[0].0;
+    client.accept(task, 7);
+    let read = |client: &mut Client, limit| client.tell(DvmMessage::ReadStdin { id: task, limit });
+    let piece = |data: &'static [u8]| ClientMessage::Stdin { id: task, data: Bytes::from_static(data) };
+    let feed = |what: Value| {
+        let mut line = json!({"schema": 1, "kind": "feed", "id": "f", "task": "a"});
+        line.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
+        line
+    };
+    assert_eq!(read(&mut client, 9).only_message(), piece(b"0"));
+    assert!(read(&mut client, 2).messages.is_empty(), "the client has to give more first");
+    let heard = client.say(&feed(json!({"data": "AP8B", "encoding": "base64"})));
+    assert_eq!((heard.lines.len(), heard.only_message()), (0, piece(b"\x00\xff")), "not all of it is taken");
+    assert_eq!(client.say(&feed(json!({"data": "too soon"}))).only_line()["reason"], json!("refused"));
+    let mut heard = read(&mut client, 2);
+    let answer = heard.lines.remove(0);
+    assert_eq!((&answer["id"], &answer["order"], &answer["job"]), (&json!("f"), &json!("feed"), &json!(7)));
+    assert_eq!(heard.only_message(), piece(b"\x01"));
+    assert!(client.say(&feed(json!({"data": "2", "end": true}))).lines.is_empty());
+    assert_eq!(client.say(&feed(json!({"data": "3"}))).only_line()["reason"], json!("refused"));
+    assert_eq!(read(&mut client, 9).messages, [piece(b"2")]);
+    assert_eq!(read(&mut client, 9).only_message(), piece(b""));
+    client.reply(task, done(7, 0));
+    assert_eq!(client.say(&feed(json!({"data": "4"}))).only_line()["reason"], json!("refused"));
+}
+
+#[test]
+fn a_task_says_which_of_its_processes_read_its_input() {
+    let mut client = Client::new();
+    let tasks = json!([
+        {"argv": ["a"], "np": 2, "stdin": "x"},
+        {"argv": ["a"], "np": 2, "feed": true, "options": ["--stdin", "all"]},
+        {"argv": ["a"], "options": ["--stdin", "0"]},
+    ]);
+    let asked = client.say(&submit(tasks)).requests();
+    let readers: Vec<_> = asked.iter().map(|(_, request)| submission(request).spec.stdin).collect();
+    assert_eq!(readers, [Some(StdinTarget::Rank(Rank(0))), Some(StdinTarget::All)], "the last one is refused");
+}
+
+/// (spec L150)
+#[test]
+fn input_that_a_task_has_not_taken_at_its_end_is_refused() {
+    let mut client = Client::new();
+    let task = client.say(&submit(json!([{"task": "a", "argv": ["a"], "feed": true}]))).requests()[0].0;
+    client.accept(task, 7);
+    assert!(client.say(&json!({"schema": 1, "kind": "feed", "job": 7, "data": "x"})).lines.is_empty());
+    let ended = client.reply(task, done(7, 0));
+    assert_eq!((&ended.lines[0]["kind"], &ended.lines[1]["kind"]), (&json!("error"), &json!("ended")));
+}
+
 #[test]
 fn a_failed_task_says_why() {
     let mut client = Client::new();
@@ -314,6 +369,8 @@ fn a_bad_line_is_one_error_and_the_conversation_goes_on() {
         r#"{"schema":1,"kind":"submit","tasks":[{"nope":1}]}"#,
         r#"{"schema":1,"kind":"cancel"}"#,
         r#"{"schema":1,"kind":"signal","job":1,"signal":"NO"}"#,
+        r#"{"schema":1,"kind":"feed","job":1}"#,
+        r#"{"schema":1,"kind":"feed","job":1,"data":"?","encoding":"base64"}"#,
         r#"{"schema":1,"kind":"grow"}"#,
         r#"{"schema":1,"kind":"grow","activate":["file=/x"]}"#,
         r#"{"schema":1,"kind":"shrink"}"#,
@@ -419,7 +476,7 @@ fn the_page_about_the_service_has_each_field_of_each_request_and_no_other() {
             .map(str::to_owned)
             .collect()
     };
-    for kind in ["submit", "follow", "wait", "cancel", "signal", "grow", "shrink", "resize"] {
+    for kind in ["submit", "follow", "wait", "cancel", "signal", "feed", "grow", "shrink", "resize"] {
         let fields = expected(&format!(r#"{{"schema":1,"kind":"{kind}","~":1}}"#));
         assert_eq!(rows(page, &format!("`{kind}`")), fields, "{kind}");
     }
