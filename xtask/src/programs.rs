@@ -167,6 +167,11 @@ pub(crate) fn python(mpi: Mpi) -> Option<PathBuf> {
     Some(pypi_dir().join(environment).join("bin/python")).filter(|p| p.exists())
 }
 
+/// The programs of the environment with workflow systems.
+pub(crate) fn workflow_programs() -> Option<PathBuf> {
+    Some(pypi_dir().join("workflows/bin")).filter(|p| p.join("snakemake").exists())
+}
+
 /// A source in `tests/programs`.
 pub(crate) fn source(file: &str) -> PathBuf {
     root().join("tests/programs").join(file)

@@ -53,6 +53,7 @@ mod slurm_grants;
 mod spawn;
 mod streams;
 mod turns;
+mod workflows;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -159,6 +160,7 @@ fn all() -> Vec<Scenario> {
     all.extend(elastic_jobs::all());
     all.extend(elastic_pmix::all());
     all.extend(service::all());
+    all.extend(workflows::all());
     all.extend(sessions::all());
     all.extend(objects::all());
     all.extend(managers::all());

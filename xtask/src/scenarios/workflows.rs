@@ -1,0 +1,68 @@
+//! Workflow systems over a DVM: the adapters of the Python package, with the real packages of PyPI.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::context::{Call, Context, Expect, Skipped};
+use super::{Scenario, scenarios};
+use crate::programs::{Mpi, mpi_program, workflow_programs};
+use crate::runner::Outcome;
+use crate::workspace::{product, root};
+
+/// A program that takes longer is a hang: these packages are slow to load on a busy machine.
+const LIMIT: Duration = Duration::from_secs(150);
+
+pub(super) fn all() -> Vec<Scenario> {
+    scenarios![a_parsl_executor_runs_python_bash_and_mpi_apps_in_one_dvm, the_parsl_executor_passes_its_tests,]
+}
+
+/// Runs a program of the environment with these packages on n0, in a directory that all nodes see.
+fn run(c: &Context, program: &str, set: impl FnOnce(Call<'_>) -> Result<Call<'_>>) -> Result<Outcome> {
+    let programs = workflow_programs().ok_or_else(|| Skipped("Parsl, Dask and Snakemake are not installed".into()))?;
+    let (commands, path) = (product("prte"), std::env::var("PATH").unwrap_or_default());
+    let commands = commands.parent().context("no directory")?.display();
+    // The directory of the call is that of the program.
+    let call = c.program_on(0, "/usr/bin/env", &format!("-C {}", c.bed().shared().display()))?;
+    let call = call.words([programs.join(program)])?.env("PYTHONPATH", root().join("python"));
+    let call =
+        call.env("PATH", format!("{}:{commands}:{path}", programs.display())).env("PYTHONDONTWRITEBYTECODE", "1");
+    set(call)?.start()?.finish(LIMIT)?.code(0)
+}
+
+/// Runs the tests of an adapter; returns how many there were.
+fn run_tests(c: &Context, module: &str) -> Result<()> {
+    let tests = root().join("python/tests/workflows");
+    let outcome = run(c, "python", |call| {
+        call.env("PYTHONPATH", format!("{}:{}", tests.display(), root().join("python").display()))
+            .words(["-m", "unittest", module])
+    })?;
+    let count = outcome.stderr.lines().find_map(|line| line.strip_prefix("Ran ")).context("no summary")?;
+    ensure!(!outcome.stderr.contains("skipped="), "tests were skipped\n    {}", outcome.tail());
+    c.note(count.to_owned());
+    Ok(())
+}
+
+fn example(name: &str) -> PathBuf {
+    root().join("examples/python").join(name)
+}
+
+fn a_parsl_executor_runs_python_bash_and_mpi_apps_in_one_dvm(c: &Context) -> Result<()> {
+    let hello = mpi_program("hello", Mpi::OpenMpi4)?;
+    let outcome = run(c, "python", |call| {
+        call.words([example("parsl_apps.py"), hello])?.words(["n0:2", "n1:2", "n2:2", "n3:2"])
+    })?;
+    // Two ranks on each of two nodes, whichever have room.
+    let on = outcome.stdout.split(" on ").skip(1).filter_map(|text| text.lines().next());
+    let nodes: Vec<String> = on.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    ensure!(nodes.len() == 2, "{}", outcome.tail());
+    let ranks = (0..4).map(|rank| format!("hello from rank {rank} of 4 on {}", nodes[rank / 2]));
+    outcome.lines(&ranks.chain(["digits: [7, 158, 1135]".to_owned()]).collect::<Vec<_>>())?;
+    Ok(())
+}
+
+fn the_parsl_executor_passes_its_tests(c: &Context) -> Result<()> {
+    run_tests(c, "test_parsl")
+}
