@@ -53,6 +53,7 @@ mod slurm_grants;
 mod spawn;
 mod streams;
 mod turns;
+mod web;
 mod workflows;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -160,6 +161,7 @@ fn all() -> Vec<Scenario> {
     all.extend(elastic_jobs::all());
     all.extend(elastic_pmix::all());
     all.extend(service::all());
+    all.extend(web::all());
     all.extend(workflows::all());
     all.extend(sessions::all());
     all.extend(objects::all());

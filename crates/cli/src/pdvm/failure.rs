@@ -83,6 +83,14 @@ pub(crate) enum Failure {
     /// The terminal cannot be set up.
     #[error("cannot use the terminal: {0}")]
     Terminal(io::Error),
+    /// `web` cannot open its port.
+    #[error("cannot open port {port}: {cause}")]
+    Port {
+        /// The port; 0 = any.
+        port: u16,
+        /// The system's error.
+        cause: io::Error,
+    },
     /// Signals cannot be caught, or there are no more descriptors.
     #[error("cannot begin to listen: {0}")]
     Machine(io::Error),
@@ -107,7 +115,11 @@ impl Failure {
             Failure::RolledBack(_) | Failure::JobKeepsSize(_) => "failed",
             Failure::Interrupted(_) => "interrupted",
             Failure::Output(_) | Failure::File { .. } => "output",
-            Failure::Surroundings(_) | Failure::NoTerminal | Failure::Terminal(_) | Failure::Machine(_) => "machine",
+            Failure::Surroundings(_)
+            | Failure::NoTerminal
+            | Failure::Terminal(_)
+            | Failure::Port { .. }
+            | Failure::Machine(_) => "machine",
             Failure::Astray { .. } => "fault",
         }
     }
@@ -136,6 +148,7 @@ impl Failure {
                 "`pdvm status`, `pdvm jobs` and `pdvm nodes` print the same once, with --json for programs; `pdvm events --follow` goes on."
             }
             Failure::Terminal(_) => "Check TERM, or use `pdvm status` and `pdvm jobs`.",
+            Failure::Port { .. } => "Give another port, or leave out --port: a free one is chosen.",
             Failure::Machine(_) => "The limit of open files may be reached (ulimit -n).",
         };
         text.to_owned()

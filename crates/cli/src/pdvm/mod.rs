@@ -33,6 +33,7 @@ mod top;
 mod trace;
 pub(crate) mod tree;
 mod wait;
+pub mod web;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -127,6 +128,7 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
             top::check(json)?;
             top::watch(find()?, how.interval)
         }
+        Verb::Web(how) => web::serve(find()?, how.port, json),
         Verb::Trace(how) => trace::answer(&mut find()?, &how, json),
         Verb::Metrics => put(&metrics::answer(&mut find()?, json)?),
     };

@@ -81,6 +81,8 @@ pub(crate) enum Verb {
     Events(EventsOptions),
     /// Show jobs and nodes, refreshed until you press q
     Top(TopOptions),
+    /// Show its jobs and nodes as a page for a browser on this machine, until you press Ctrl-C
+    Web(WebOptions),
     /// Show how long a job was in each state
     Trace(TraceOptions),
     /// Show its counters since its start
@@ -456,6 +458,14 @@ pub(crate) struct TopOptions {
     /// Time between two refreshes
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
     pub(crate) interval: Duration,
+}
+
+/// Options of `pdvm web`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct WebOptions {
+    /// Port of 127.0.0.1; 0 = a free one
+    #[arg(long, value_name = "PORT", default_value = "0")]
+    pub(crate) port: u16,
 }
 
 /// Options of `pdvm trace`.

@@ -84,6 +84,10 @@ fn examples(name: &str) -> String {
             ("pdvm top", "Jobs and nodes, refreshed; ? lists the keys."),
             ("pdvm jobs --json | jq '.jobs[] | select(.ending == \"failed\")'", "The jobs that have failed."),
         ],
+        "pdvm-web" => &[
+            ("pdvm web", "Prints an address for a browser on this machine."),
+            ("pdvm web --port 8080", "The same at this port, for a tunnel: ssh -L 8080:127.0.0.1:8080 login"),
+        ],
         "pdvm-status" => &[("pdvm status --json | jq .slots_in_use", "The number of slots in use.")],
         "pdvm-nodes" => &[("pdvm nodes", "The nodes, and how full they are.")],
         "pdvm-jobs" => &[
