@@ -44,6 +44,8 @@ class Connection:
         self._outbox: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
         for name, target in (("write", self._write), ("read", self._read)):
             threading.Thread(target=target, name=f"ferrite-dvm-{name}", daemon=True).start()
+        # The DVM closes a connection on which nothing is said at first.
+        self.ask("follow", of="none")
 
     # What the caller asks.
 

@@ -285,6 +285,12 @@ class Lifetimes(unittest.TestCase):
         with self.assertRaises(NoDvm):
             find_socket(name)
 
+    def test_a_connection_may_be_silent(self):
+        with Dvm.start(hosts="localhost:1") as dvm:
+            # The DVM waits ten seconds for the first words of a client.
+            time.sleep(10.5)
+            self.assertTrue(dvm.submit(["true"]).result(PATIENCE).ok)
+
     def test_the_daemons_of_a_dvm_are_the_same_dvm(self):
         with Dvm.start(hosts="n0:2,n1:2", parameters={"plm": "local"}) as dvm:
             name = dvm.status()["dvm"]
