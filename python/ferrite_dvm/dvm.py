@@ -139,7 +139,8 @@ class Dvm:
         described: Line = {"task": label}
         described.update({"cmd": command} if isinstance(command, str) else {"argv": [str(word) for word in command]})
         given: Dict[str, Any] = {"np": np, "host": host, "stdin": stdin, "timeout": time_limit, "priority": priority}
-        given["cwd"] = os.getcwd() if cwd is None else cwd
+        if cwd is not None or "--set-cwd-to-session-dir" not in options:
+            given["cwd"] = os.getcwd() if cwd is None else cwd
         described.update({key: value for key, value in given.items() if value is not None})
         if env:
             described["env"] = dict(env)

@@ -16,7 +16,12 @@ use crate::workspace::{product, root};
 const LIMIT: Duration = Duration::from_secs(150);
 
 pub(super) fn all() -> Vec<Scenario> {
-    scenarios![a_parsl_executor_runs_python_bash_and_mpi_apps_in_one_dvm, the_parsl_executor_passes_its_tests,]
+    scenarios![
+        a_parsl_executor_runs_python_bash_and_mpi_apps_in_one_dvm,
+        the_parsl_executor_passes_its_tests,
+        a_dask_cluster_grows_and_shrinks_the_dvm_with_its_workers,
+        the_dask_cluster_passes_its_tests,
+    ]
 }
 
 /// Runs a program of the environment with these packages on n0, in a directory that all nodes see.
@@ -65,4 +70,22 @@ fn a_parsl_executor_runs_python_bash_and_mpi_apps_in_one_dvm(c: &Context) -> Res
 
 fn the_parsl_executor_passes_its_tests(c: &Context) -> Result<()> {
     run_tests(c, "test_parsl")
+}
+
+fn a_dask_cluster_grows_and_shrinks_the_dvm_with_its_workers(c: &Context) -> Result<()> {
+    let outcome =
+        run(c, "python", |call| call.words([example("dask_elastic.py")])?.words(["n0:2", "n1:2", "n2:2", "n3:2"]))?;
+    let lines = [
+        "one worker: ['n0']",
+        "seven workers: ['n0', 'n1', 'n2', 'n3']",
+        "ran on: ['n0', 'n1', 'n2', 'n3']",
+        "adapted to much work: ['n0', 'n1', 'n2', 'n3']",
+        "adapted to none: ['n0']",
+    ];
+    outcome.lines(&lines.map(str::to_owned))?;
+    Ok(())
+}
+
+fn the_dask_cluster_passes_its_tests(c: &Context) -> Result<()> {
+    run_tests(c, "test_dask")
 }
