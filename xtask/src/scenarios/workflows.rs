@@ -21,6 +21,8 @@ pub(super) fn all() -> Vec<Scenario> {
         the_parsl_executor_passes_its_tests,
         a_dask_cluster_grows_and_shrinks_the_dvm_with_its_workers,
         the_dask_cluster_passes_its_tests,
+        a_snakemake_workflow_runs_its_rules_on_the_nodes_of_a_dvm,
+        the_snakemake_plugin_passes_its_tests,
     ]
 }
 
@@ -88,4 +90,22 @@ fn a_dask_cluster_grows_and_shrinks_the_dvm_with_its_workers(c: &Context) -> Res
 
 fn the_dask_cluster_passes_its_tests(c: &Context) -> Result<()> {
     run_tests(c, "test_dask")
+}
+
+fn a_snakemake_workflow_runs_its_rules_on_the_nodes_of_a_dvm(c: &Context) -> Result<()> {
+    let summary = c.file("summary", "")?;
+    let options = ["--executor", "ferrite", "--jobs", "8", "--ferrite-hosts", "n0:2,n1:2,n2:2,n3:2", "--forceall"];
+    run(c, "snakemake", |call| {
+        call.words(["--snakefile"])?.words([root().join("examples/snakemake/Snakefile")])?.words(options)
+    })?;
+    let text = std::fs::read_to_string(summary)?;
+    let (numbers, hosts): (Vec<&str>, BTreeSet<&str>) = text.lines().filter_map(|line| line.split_once(' ')).unzip();
+    ensure!(numbers == ["0", "2", "4", "6", "sum"], "{text}");
+    // A simulation takes both slots of its node.
+    ensure!(hosts == BTreeSet::from(["n0", "n1", "n2", "n3", "12"]), "{text}");
+    Ok(())
+}
+
+fn the_snakemake_plugin_passes_its_tests(c: &Context) -> Result<()> {
+    run_tests(c, "test_snakemake")
 }
