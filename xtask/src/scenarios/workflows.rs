@@ -23,6 +23,7 @@ pub(super) fn all() -> Vec<Scenario> {
         the_dask_cluster_passes_its_tests,
         a_snakemake_workflow_runs_its_rules_on_the_nodes_of_a_dvm,
         the_snakemake_plugin_passes_its_tests,
+        the_joblib_backend_passes_its_tests,
     ]
 }
 
@@ -108,4 +109,8 @@ fn a_snakemake_workflow_runs_its_rules_on_the_nodes_of_a_dvm(c: &Context) -> Res
 
 fn the_snakemake_plugin_passes_its_tests(c: &Context) -> Result<()> {
     run_tests(c, "test_snakemake")
+}
+
+fn the_joblib_backend_passes_its_tests(c: &Context) -> Result<()> {
+    run_tests(c, "test_joblib")
 }
