@@ -24,6 +24,7 @@ pub(super) fn all() -> Vec<Scenario> {
         a_snakemake_workflow_runs_its_rules_on_the_nodes_of_a_dvm,
         the_snakemake_plugin_passes_its_tests,
         the_joblib_backend_passes_its_tests,
+        the_programs_of_the_page_about_workflow_systems_run,
     ]
 }
 
@@ -113,4 +114,16 @@ fn the_snakemake_plugin_passes_its_tests(c: &Context) -> Result<()> {
 
 fn the_joblib_backend_passes_its_tests(c: &Context) -> Result<()> {
     run_tests(c, "test_joblib")
+}
+
+fn the_programs_of_the_page_about_workflow_systems_run(c: &Context) -> Result<()> {
+    let page = std::fs::read_to_string(root().join("docs/book/src/workflows.md"))?;
+    std::fs::copy(mpi_program("hello", Mpi::OpenMpi4)?, c.bed().shared().join("my_mpi_program"))?;
+    let mut said = String::new();
+    for program in page.split("```python\n").skip(1).filter_map(|text| text.split("```").next()) {
+        let program = c.file("page.py", program)?;
+        said.push_str(&run(c, "python", |call| call.words([program]))?.stdout);
+    }
+    ensure!(["hello from rank 3 of 4", "328350", "\n96\n"].iter().all(|text| said.contains(text)), "{said}");
+    Ok(())
 }
