@@ -17,7 +17,8 @@ fn cluster(count: u32) -> Cluster {
 
 fn make(dvm: &mut Cluster, at: u32, name: &str, ranks: &[u32], token: u64) {
     let members = Members::of(JobId(1), ranks.iter().copied().map(Rank).collect());
-    let part = GroupPart { notify: true, data: Bytes::copy_from_slice(&[at as u8]) };
+    let data = Bytes::copy_from_slice(&[at as u8]);
+    let part = GroupPart { notify: true, infos: data.clone(), data };
     let (name, token) = (name.to_owned(), PmixToken(token));
     let call = PmixCall::GroupConstruct { name, members, part, token };
     dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(call)));

@@ -32,6 +32,9 @@ pub const PMIX_QUERY_RESOLVE_NODE: &CStr = c"pmix.qry.node";
 /// (text) `PMIx_Job_control`: makes the targets a process set with this name.
 pub const PMIX_JOB_CTRL_DEFINE_PSET: &CStr = c"pmix.jctrl.defpset";
 
+/// (number of processes) `PMIx_Group_construct`: the members do not know each other.
+pub const PMIX_GROUP_BOOTSTRAP: &CStr = c"pmix.grp.btstrp";
+
 /// (number) Warn the requester so many seconds before the allocation's time is up.
 pub const PMIX_ALLOC_WARN_TIMEOUT: &CStr = c"pmix.alloc.wtmo";
 /// (bool) The nodes are for everybody, not for the requester alone.

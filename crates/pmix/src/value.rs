@@ -190,7 +190,7 @@ impl Value {
     }
 
     /// False for a value that was not decoded, or that has one inside: it cannot be passed on.
-    pub(crate) fn can_travel(&self) -> bool {
+    pub fn can_travel(&self) -> bool {
         match self {
             Self::Apps(_) | Self::Other(_) => false,
             Self::Infos(infos) => infos.iter().all(|info| info.value.can_travel()),

@@ -160,7 +160,7 @@ impl World {
             Meeting::Connect => PmixCall::Connect { members, token },
             Meeting::Disconnect => PmixCall::Disconnect { members, token },
             Meeting::Group(number) => {
-                let part = GroupPart { notify: number % 2 == 0, data: Bytes::from_static(b"g") };
+                let part = GroupPart { notify: number % 2 == 0, data: Bytes::from_static(b"g"), infos: Bytes::new() };
                 PmixCall::GroupConstruct { name: group(members.job, number), members, part, token }
             }
             Meeting::Ungroup(number) => PmixCall::GroupDestruct { name: group(members.job, number), members, token },

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct GroupPart {
     /// True when the members want an event for each of them that ends (`PMIX_GROUP_NOTIFY_TERMINATION`).
     pub notify: bool,
-    /// The data of the local members for the others.
+    /// The data of the local members for the others, in the form of libpmix 4 and 5.
     pub data: Bytes,
+    /// The same as infos, which libpmix 7 gives and takes; encoded by the driver. Empty = none.
+    pub infos: Bytes,
 }
 
 /// A group that was made.
@@ -19,6 +21,8 @@ pub struct GroupBuilt {
     pub context: u64,
     /// The data of all members.
     pub data: Bytes,
+    /// The infos of each daemon that has any.
+    pub infos: Vec<Bytes>,
 }
 
 impl GroupPart {

@@ -130,7 +130,11 @@ impl Calls {
                 self.meet(&procs, timeout_s, reply, names, |members, token| PmixCall::Disconnect { members, token });
             }
             Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply } => {
-                let part = local_status.into_result().and_then(|()| groups::part(makes, &info));
+                // Who names nobody wants to be taken into a group by others.
+                let part = match procs.is_empty() {
+                    true => Err(Status::NOT_SUPPORTED),
+                    false => local_status.into_result().and_then(|()| groups::part(makes, &info)),
+                };
                 match part.and_then(|part| Ok((part, participants(&procs, names)?))) {
                     Ok((part, members)) => {
                         let token = self.keep(members.job, Reply::Group { members: procs, reply });

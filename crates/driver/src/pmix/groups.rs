@@ -15,7 +15,8 @@ pub(super) fn part(makes: bool, info: &[Info]) -> Result<Option<GroupPart>, Stat
     if !makes {
         return Ok(None);
     }
-    if find(info, sys::PMIX_GROUP_ADD_MEMBERS).is_some() {
+    // A group of those who have called already would be another one than they mean.
+    if [sys::PMIX_GROUP_ADD_MEMBERS, sys::PMIX_GROUP_BOOTSTRAP].iter().any(|key| find(info, key).is_some()) {
         return Err(Status::NOT_SUPPORTED);
     }
     let data = match find(info, sys::PMIX_GROUP_ENDPT_DATA) {
@@ -24,7 +25,21 @@ pub(super) fn part(makes: bool, info: &[Info]) -> Result<Option<GroupPart>, Stat
         None => Bytes::new(),
     };
     let notify = find(info, sys::PMIX_GROUP_NOTIFY_TERMINATION);
-    Ok(Some(GroupPart { notify: notify.is_some_and(|value| *value != Value::Bool(false)), data }))
+    let notify = notify.is_some_and(|value| *value != Value::Bool(false));
+    Ok(Some(GroupPart { notify, data, infos: shared(info)? }))
+}
+
+/// Encodes what the local members tell the others of themselves (`PMIX_GROUP_INFO`), as libpmix 7 gives it: an array
+/// for each. (libpmix 4 and 5 have it among the data. What processes have put is fetched on demand.)
+fn shared(info: &[Info]) -> Result<Bytes, Status> {
+    let all: Vec<&Info> = info.iter().filter(|info| info.is(sys::PMIX_GROUP_INFO)).collect();
+    if !all.iter().all(|info| info.value.can_travel()) {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    match all[..] {
+        [] => Ok(Bytes::new()),
+        _ => postcard::to_stdvec(&all).map(Bytes::from).map_err(|_| Status::BAD_PARAM),
+    }
 }
 
 /// Returns the answer for the library: the members of a new group, its number, and the data of all. A client of
@@ -41,6 +56,10 @@ pub(super) fn answer(members: Vec<Proc>, result: CollectiveResult) -> Result<Vec
     ];
     if !built.data.is_empty() {
         info.push(Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(built.data.to_vec())));
+    }
+    for infos in &built.infos {
+        let infos: Vec<Info> = postcard::from_bytes(infos).map_err(|_| Status::ERROR)?;
+        info.extend(infos);
     }
     Ok(info)
 }
@@ -59,24 +78,45 @@ mod tests {
     fn a_contribution_is_the_data_of_the_local_members_and_their_wish_to_be_told() {
         let data = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(vec![1, 2]));
         let of = |info: &[Info]| part(true, info);
-        let part_of = |notify, data: &'static [u8]| Ok(Some(GroupPart { notify, data: Bytes::from_static(data) }));
+        let part_of = |notify, data: &'static [u8]| {
+            Ok(Some(GroupPart { notify, data: Bytes::from_static(data), infos: Bytes::new() }))
+        };
         assert_eq!(of(std::slice::from_ref(&data)), part_of(false, &[1, 2]));
         let notify = Info::new(sys::PMIX_GROUP_NOTIFY_TERMINATION, true);
         assert_eq!(of(&[notify, data]), part_of(true, &[1, 2]));
         assert_eq!(of(&[]), part_of(false, &[]));
-        assert_eq!(of(&[Info::new(sys::PMIX_GROUP_ADD_MEMBERS, true)]), Err(Status::NOT_SUPPORTED));
+        for key in [sys::PMIX_GROUP_ADD_MEMBERS, sys::PMIX_GROUP_BOOTSTRAP] {
+            assert_eq!(of(&[Info::new(key, true)]), Err(Status::NOT_SUPPORTED), "{key:?}");
+        }
         assert_eq!(part(false, &[]), Ok(None));
     }
 
     #[test]
     fn an_answer_has_the_members_the_number_and_the_data_or_the_status() {
-        let built = GroupBuilt { context: 7, data: Bytes::from_static(b"all") };
+        let built = GroupBuilt { context: 7, data: Bytes::from_static(b"all"), infos: Vec::new() };
         let context = Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(7));
         let members = vec![Proc::new("d@1", 0), Proc::new("d@1", 1)];
         let named = Info::new(sys::PMIX_GROUP_MEMBERSHIP, Value::Procs(members.clone()));
         let all = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(b"all".to_vec()));
         assert_eq!(answer(members, Ok(built.encode())), Ok(vec![context, named, all]));
         assert_eq!(answer(Vec::new(), Ok(Bytes::new())), Ok(Vec::new()), "the end of a group");
+        assert_eq!(answer(Vec::new(), Ok(Bytes::from_static(&[1]))), Err(Status::ERROR), "of another build");
         assert_eq!(answer(Vec::new(), Err(PMIX_ERR_EXISTS)), Err(Status(-11)));
+    }
+
+    /// What each member tells of itself comes to all of them (spec L63).
+    #[test]
+    fn what_members_tell_of_themselves_comes_out_as_it_went_in() {
+        let of = |rank: u32| {
+            let told = vec![Info::new(sys::PMIX_PROCID, Proc::new("d@1", rank)), Info::new(c"own", 200 + rank)];
+            Info::new(sys::PMIX_GROUP_INFO, Value::Infos(told))
+        };
+        let told = |info: &[Info]| part(true, info).unwrap().unwrap().infos;
+        let infos = vec![told(&[of(0), Info::new(sys::PMIX_GROUP_LEADER, true), of(1)]), told(&[of(2)])];
+        let built = GroupBuilt { context: 7, data: Bytes::new(), infos }.encode();
+        let all = answer(Vec::new(), Ok(built)).unwrap();
+        assert_eq!(all[2..], [of(0), of(1), of(2)]);
+        let unknown = Info::new(sys::PMIX_GROUP_INFO, Value::Infos(vec![Info::new(c"own", Value::Other(99))]));
+        assert_eq!(part(true, &[unknown]), Err(Status::NOT_SUPPORTED));
     }
 }

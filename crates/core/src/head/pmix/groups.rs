@@ -52,7 +52,8 @@ impl Groups {
         self.known.insert(name.to_owned(), group);
         let mut data = BytesMut::new();
         parts.iter().for_each(|part| data.extend_from_slice(&part.data));
-        Ok(GroupBuilt { context: self.context, data: data.freeze() }.encode())
+        let infos = parts.into_iter().map(|part| part.infos).filter(|infos| !infos.is_empty()).collect();
+        Ok(GroupBuilt { context: self.context, data: data.freeze(), infos }.encode())
     }
 
     /// Ends a group whose members have all said so, or can no longer.
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     fn part(notify: bool, data: &'static [u8]) -> Bytes {
-        GroupPart { notify, data: Bytes::from_static(data) }.encode()
+        GroupPart { notify, data: Bytes::from_static(data), infos: Bytes::from_static(data) }.encode()
     }
     fn of(job: u32, ranks: &[u32]) -> Members {
         Members::of(JobId(job), ranks.iter().copied().map(Rank).collect())
@@ -145,7 +146,8 @@ mod tests {
         let mut groups = Groups::default();
         let members = of(1, &[]);
         let all = groups.build("a", &members, vec![part(false, b"x"), part(true, b"yz")]).unwrap();
-        assert_eq!(GroupBuilt::decode(&all).unwrap().data, &b"xyz"[..]);
+        let all = GroupBuilt::decode(&all).unwrap();
+        assert_eq!((&all.data[..], &all.infos[..]), (&b"xyz"[..], &["x", "yz"].map(Bytes::from)[..]));
         let proc = ProcId { job: JobId(1), rank: Rank(3) };
         assert_eq!(groups.leave(proc).len(), 1);
         assert_eq!(groups.leave(proc).len(), 0, "once");
