@@ -47,11 +47,16 @@ const URI_NAMES: [&str; 5] =
 /// inside a job of a manager but in no step of it, they guess that there is none.
 const NO_GUESSING: &str = "^orte,alps,flux,jsm,slurm";
 
+/// The parts of libpmix that log by themselves, switched off. The client of libpmix 7 turns to them when its server
+/// refuses a text, and answers success where the text is lost (spec L100).
+const NO_OWN_LOGS: &str = "^syslog,smtp";
+
 /// Returns further variables for children: without the first two Open MPI 4 takes itself for a lone process under any
 /// launcher. Open MPI 5 needs `HOME`; `home` is used when the child has none.
 pub fn compat_env(has_home: bool, home: &Path) -> Vec<(String, String)> {
+    let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let mut env =
-        vec![("OMPI_MCA_schizo".to_owned(), NO_GUESSING.to_owned()), ("OMPI_MCA_ess".to_owned(), "pmi".to_owned())];
+        vec![own("OMPI_MCA_schizo", NO_GUESSING), own("OMPI_MCA_ess", "pmi"), own("PMIX_MCA_plog", NO_OWN_LOGS)];
     if !has_home {
         env.push(("HOME".to_owned(), home.to_string_lossy().into_owned()));
     }
@@ -73,7 +78,7 @@ pub const PROCESS_ENV: [(&str, &str); 8] = [
     ("PMIX_MCA_pmix_max_iof_cache", "64"),
     // With PMIX_LOG_ONCE libpmix 4.2.2 logs to the system's log itself, without an error where there is none: the text
     // would be lost, and the next channel not tried (spec L100).
-    ("PMIX_MCA_plog", "^syslog,smtp"),
+    ("PMIX_MCA_plog", NO_OWN_LOGS),
     // libpmix 4.2.2 accepts a monitor, and its alert comes to nobody. Without its sensors it asks its host, which
     // watches files and refuses heartbeats (spec L102).
     ("PMIX_MCA_psensor", "^heartbeat,file"),
@@ -105,5 +110,13 @@ mod tests {
     fn home_is_given_only_to_those_without() {
         assert!(compat_env(false, Path::new("/root")).contains(&("HOME".into(), "/root".into())));
         assert!(!compat_env(true, Path::new("/root")).iter().any(|(name, _)| name == "HOME"));
+    }
+
+    /// Only the server's answer counts (spec L100).
+    #[test]
+    fn neither_the_server_nor_a_child_logs_by_its_library() {
+        let off = ("PMIX_MCA_plog", "^syslog,smtp");
+        assert!(PROCESS_ENV.contains(&off));
+        assert!(compat_env(true, Path::new("/root")).iter().any(|(name, value)| (&**name, &**value) == off));
     }
 }
