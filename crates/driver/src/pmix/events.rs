@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
+use ferrite_types::pmix_status::PMIX_EVENT_PROC_TERMINATED;
 use ferrite_types::{JobId, PmixStatus, ProcId, ProcState, Rank};
 use ferrite_wire::{EventInfo, EventRange, EventSource, GrowthOffer, PmixEvent, ProcFailure, ToolName, Withdrawal};
 
@@ -71,7 +72,9 @@ fn named(dvm: &str, info: &[Info]) -> Option<EventRange> {
 }
 
 /// Returns an event for the library, yet without addressees; `server` stands for the DVM. `None` for infos of another
-/// build. An event about a change of size names its nodes, allocation and request (spec E50).
+/// build. An event about a change of size names its nodes, allocation and request (spec E50). News of a job or a process
+/// go to those alone who have registered for them: with libpmix 7 Open MPI's handler for everything else, which ends its
+/// process, would hear them as well (spec L62).
 pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notice> {
     let name = |proc: &ProcId| Proc::new(proc.job.nspace(dvm), proc.rank.0);
     let source = match &event.source {
@@ -85,21 +88,26 @@ pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notic
     };
     let affected = |proc| Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc));
     let ended = |code: &Option<u8>| code.map(|code| Info::new(sys::PMIX_EXIT_CODE, Value::Int(code.into())));
+    let quiet = || Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
+    let is_news = matches!(event.info, EventInfo::Job { .. }) || event.code == PMIX_EVENT_PROC_TERMINATED;
+    let news = is_news.then(quiet);
     let info = match &event.info {
         EventInfo::Raised(bytes) => postcard::from_bytes(bytes).ok()?,
         EventInfo::Job { job, code } => {
             let whole = affected(Proc::new(job.nspace(dvm), Proc::WILDCARD));
             let term = code.map(|code| Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(code.into()))));
-            [Some(whole), term, ended(code)].into_iter().flatten().collect()
+            [news, Some(whole), term, ended(code)].into_iter().flatten().collect()
         }
-        EventInfo::Proc { proc, code } => [Some(affected(name(proc))), ended(code)].into_iter().flatten().collect(),
+        EventInfo::Proc { proc, code } => {
+            [news, Some(affected(name(proc))), ended(code)].into_iter().flatten().collect()
+        }
         EventInfo::Withdrawal(notice) => {
             let Withdrawal { job, ranks, nodes, of_procs: _, seconds, alloc_id, req_id } = &**notice;
             let nspace = job.nspace(dvm);
             let ranks = ranks.iter().map(|rank| Proc::new(&nspace, rank.0)).collect();
             let mut info = vec![
                 // Open MPI's handler for everything else ends the process.
-                Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+                quiet(),
                 Info::new(sys::PMIX_EVENT_AFFECTED_PROCS, Value::Procs(ranks)),
                 Info::new(sys::PMIX_ALLOC_NODE_LIST, nodes.join(",").as_str()),
                 Info::new(sys::PMIX_TIME_REMAINING, *seconds),
@@ -113,7 +121,7 @@ pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notic
             let nodes: Vec<&str> = slots.iter().map(|(node, _)| node.as_str()).collect();
             vec![
                 // Open MPI's handler for everything else ends the process.
-                Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+                quiet(),
                 Info::new(sys::PMIX_NUM_SLOTS, *procs),
                 Info::new(sys::PMIX_ALLOC_NODE_LIST, nodes.join(",").as_str()),
                 Info::new(sys::PMIX_TIME_REMAINING, *seconds),
@@ -358,13 +366,17 @@ mod tests {
         assert_eq!(members("d", &event(sys::PMIX_GROUP_CONSTRUCT_COMPLETE), &EventRange::Everyone), None);
     }
 
+    /// News are for those who have registered for them, and failures for everybody (spec L62).
     #[test]
     fn an_event_of_the_dvm_names_the_job_or_process_and_its_end() {
-        let of = |info| {
-            notice("d", Proc::new("d@0", 2), &PmixEvent { code: PmixStatus(-1), source: EventSource::Dvm, info })
-        };
+        let coded = |code, info| notice("d", Proc::new("d@0", 2), &PmixEvent { code, source: EventSource::Dvm, info });
+        let of = |info| coded(PmixStatus(-1), info);
+        let quiet = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
         let job = of(EventInfo::Job { job: JobId(3), code: None }).unwrap();
-        assert_eq!((job.source, job.info.len()), (Proc::new("d@3", Proc::WILDCARD), 1));
+        assert_eq!((job.source, job.info.len()), (Proc::new("d@3", Proc::WILDCARD), 2));
+        assert!(job.info.contains(&quiet));
+        let end = EventInfo::Proc { proc: ProcId { job: JobId(3), rank: Rank(1) }, code: Some(0) };
+        assert!(coded(PMIX_EVENT_PROC_TERMINATED, end).unwrap().info.contains(&quiet));
         let proc = ProcId { job: JobId(3), rank: Rank(1) };
         let ended = of(EventInfo::Proc { proc, code: Some(7) }).unwrap();
         let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@3", 1)));

@@ -279,16 +279,21 @@ impl Library {
     /// Tells a tool that a job runs which it has asked about; as its end, this comes from the job.
     pub(super) fn job_start(&self, tool: &Proc, job: &Proc) {
         for code in [PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE] {
-            let info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone()))];
+            let info = vec![
+                Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+                Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone())),
+            ];
             let to = Audience::Procs(vec![tool.clone()]);
             self.notify(Notice { code: Status(code.0), source: job.clone(), to, info });
         }
     }
 
     /// Tells a tool or a process that a job which it has spawned is over. The source is the job: the debuggers of PRRTE
-    /// take its end from nobody else.
+    /// take its end from nobody else. Handlers for everything do not get it: with libpmix 7 that of Open MPI would end
+    /// the parent (spec L62).
     pub(super) fn job_end(&self, tool: Proc, job: Proc, exit_code: i32) {
         let info = vec![
+            Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
             Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone())),
             Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(exit_code))),
             Info::new(sys::PMIX_EXIT_CODE, Value::Int(exit_code)),

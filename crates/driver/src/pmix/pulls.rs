@@ -165,7 +165,10 @@ impl Pulls {
         let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
         let job = Proc::new(nspace, Proc::WILDCARD);
         for tool in self.state.borrow().tools.iter().filter(|tool| Some(*tool) != except) {
-            let info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone()))];
+            let info = vec![
+                Info::new(sys::PMIX_EVENT_NON_DEFAULT, true),
+                Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job.clone())),
+            ];
             let source = if code == Status::EVENT_JOB_END { &job } else { &server };
             library.notify(Notice { code, source: source.clone(), to: Audience::Procs(vec![tool.clone()]), info });
         }
