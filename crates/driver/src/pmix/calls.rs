@@ -161,7 +161,7 @@ impl Calls {
             }
             Upcall::Spawn { proc, info, required, apps, reply } => {
                 tracing::debug!(?proc, ?info, ?apps, "a process spawns a job");
-                let submission = spawn::wish(&info, &required, &apps, "", &self.dvm).map_err(|refused| {
+                let submission = spawn::wish_of_process(&info, &required, &apps, &self.dvm).map_err(|refused| {
                     tracing::warn!(cause = %refused, "what a process wants to spawn is refused");
                     refused.status()
                 });

@@ -1,6 +1,6 @@
 //! Translates a spawn request (`PMIx_Spawn`) of a PMIx tool or a process into a submission. Pure but for files that it
-//! names. Unknown keys are for the library or the process and are ignored, as in the standard; a value that cannot be
-//! parsed is an error.
+//! names. Unknown keys are for the library or the process and are ignored, as in the standard. Keys that would change
+//! what runs, and are not offered, are refused by name; a value that cannot be parsed is an error.
 
 use std::ffi::CStr;
 use std::path::PathBuf;
@@ -52,6 +52,24 @@ impl From<String> for Refused {
 const OF_ENVIRONMENT: [&CStr; 4] =
     [sys::PMIX_SET_ENVAR, sys::PMIX_UNSET_ENVAR, sys::PMIX_APPEND_ENVAR, sys::PMIX_PREPEND_ENVAR];
 
+/// Keys that are refused, whether or not they are required: a job without their effect would be another one (spec L140).
+const NOT_OFFERED: [(&CStr, &str); 5] = [
+    (sys::PMIX_ADD_ENVAR, "pmix.envar.add: set the variable with pmix.envar.set, or where the job starts"),
+    (sys::PMIX_FIRST_ENVAR, "pmix.envar.first: put the value in front with pmix.envar.prepnd"),
+    (sys::PMIX_INDEX_ARGV, "pmix.indxargv: the processes of an app have the same arguments"),
+    (sys::PMIX_FORKEXEC_AGENT, "pmix.fe.agnt: make the agent the program"),
+    (sys::PMIX_DO_NOT_LAUNCH, "pmix.dnl: pdvm and prterun show a map without a job"),
+];
+
+/// Keys for the library of the tool that shows the output: a process that spawns has none (spec L140).
+const SHOWN_BY_TOOLS: [(&CStr, &str); 5] = [
+    (sys::PMIX_IOF_OUTPUT_TO_FILE, "pmix.iof.file: the output goes where that of the spawning job goes"),
+    (sys::PMIX_IOF_OUTPUT_TO_DIRECTORY, "pmix.iof.dir: the output goes where that of the spawning job goes"),
+    (sys::PMIX_IOF_FILE_PATTERN, "pmix.iof.fpt: the output goes where that of the spawning job goes"),
+    (sys::PMIX_IOF_XML_OUTPUT, "pmix.iof.xml: the output goes where that of the spawning job goes"),
+    (sys::PMIX_IOF_OUTPUT_RAW, "pmix.iof.raw: the output goes where that of the spawning job goes"),
+];
+
 /// Keys of a job and of each of its apps: placement, environment, nodes to be added.
 const OF_BOTH: [&CStr; 17] = [
     sys::PMIX_SET_ENVAR,
@@ -74,7 +92,10 @@ const OF_BOTH: [&CStr; 17] = [
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 32] = [
+const OF_JOB: [&CStr; 35] = [
+    sys::PMIX_DISPLAY_MAP,
+    sys::PMIX_DISPLAY_MAP_DETAILED,
+    sys::PMIX_DISPLAY_ALLOCATION,
     sys::PMIX_NOTIFY_COMPLETION,
     sys::PMIX_NOTIFY_JOB_EVENTS,
     sys::PMIX_NOTIFY_PROC_TERMINATION,
@@ -146,6 +167,30 @@ pub(super) fn for_debuggers() -> impl Iterator<Item = &'static CStr> {
     stops.into_iter().chain(beside::KEYS)
 }
 
+/// Translates a spawn of a process as [`wish`] does.
+///
+/// # Errors
+/// As [`wish`], and keys that only a tool can obey.
+pub(super) fn wish_of_process(
+    info: &[Info],
+    required: &[String],
+    apps: &[App],
+    dvm: &str,
+) -> Result<Submission, Refused> {
+    refuse(&SHOWN_BY_TOOLS, info, apps)?;
+    wish(info, required, apps, "", dvm)
+}
+
+/// Refuses the first of these keys that is there and not false (spec L140).
+fn refuse(keys: &[(&CStr, &'static str)], info: &[Info], apps: &[App]) -> Result<(), Refused> {
+    let mut all = info.iter().chain(apps.iter().flat_map(|app| &app.info));
+    let why = |info: &Info| {
+        let (_, why) = keys.iter().find(|(key, _)| info.is(key))?;
+        (info.value != Value::Bool(false)).then_some(*why)
+    };
+    all.find_map(why).map_or(Ok(()), |why| Err(Refused::NotSupported(why)))
+}
+
 /// Translates a spawn in `dvm` with required keys: an unknown one of these is an error.
 ///
 /// # Errors
@@ -203,7 +248,7 @@ pub(super) fn direct(info: &[Info], submission: &mut Submission) -> Result<Vec<S
         submission.spec.stop = Some(stop);
     }
     submission.watch = watch(info)?;
-    submission.env.extend(info.iter().filter_map(env_op));
+    submission.env.extend(env_ops(info)?);
     let is_known = |info: &Info| OF_JOB.iter().chain(&OF_BOTH).chain(&OF_THE_CALLER).any(|key| info.is(key));
     Ok(info.iter().filter(|info| !is_known(info)).map(|info| info.key.clone()).collect())
 }
@@ -213,6 +258,7 @@ pub(super) fn direct(info: &[Info], submission: &mut Submission) -> Result<Vec<S
 /// # Errors
 /// The value that cannot be parsed or is not offered, in words.
 pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submission, Refused> {
+    refuse(&NOT_OFFERED, info, apps)?;
     let mut spec = JobSpec::new(apps.iter().map(|app| app_context(app, dir)).collect::<Result<_, _>>()?);
     for info in info {
         apply(info, &mut spec)?;
@@ -223,7 +269,7 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     }
     spec.stop = debug_stop(info)?;
     placing::place(info, apps, dir, &mut spec)?;
-    let env = info.iter().filter_map(env_op).collect();
+    let env = env_ops(info)?;
     let grow = adding::grow(info, apps, dir)?;
     let (session, separate, personality) = (session(info, apps)?, separate(info)?, personality(info)?);
     let watch = watch(info)?;
@@ -334,13 +380,14 @@ fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
         ..AppContext::default()
     };
     for info in &app.info {
-        let text = info.value.as_str().unwrap_or_default();
+        let text = || info.value.as_str().ok_or_else(|| format!("{}: no text", info.key));
         if info.is(sys::PMIX_HOST) {
-            let hosts = hostlist::parse(text).map_err(|e| format!("{}: {e}", info.key))?;
+            let hosts = hostlist::parse(text()?).map_err(|e| format!("{}: {e}", info.key))?;
             context.hosts = HostSelection { hosts: hosts.refs(), ..context.hosts };
         } else if info.is(sys::PMIX_WDIR) {
-            context.wdir = Some(text.to_owned());
+            context.wdir = Some(text()?.to_owned());
         } else if info.is(sys::PMIX_PSET_NAME) {
+            let text = text()?;
             if let Some(why) = bad_set_name(text) {
                 return Err(format!("{}: {text:?}: {why}", info.key));
             }
@@ -348,7 +395,7 @@ fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
         } else if info.is(sys::PMIX_HOSTFILE) {
             return Err("a hostfile: name the hosts themselves".to_owned());
         } else {
-            env.extend(env_op(info));
+            env.extend(env_ops(std::slice::from_ref(info))?);
         }
     }
     context.env = env;
@@ -389,6 +436,12 @@ fn set((name, value): (&str, &str)) -> EnvOp {
     EnvOp::Set(name.to_owned(), value.to_owned())
 }
 
+/// Returns the changes of the environment.
+fn env_ops(info: &[Info]) -> Result<Vec<EnvOp>, String> {
+    let changes = info.iter().filter(|info| OF_ENVIRONMENT.iter().any(|key| info.is(key)));
+    changes.map(|info| env_op(info).ok_or_else(|| format!("{}: no variable", info.key))).collect()
+}
+
 fn env_op(info: &Info) -> Option<EnvOp> {
     match &info.value {
         Value::Envar(name, value, _) if info.is(sys::PMIX_SET_ENVAR) => Some(EnvOp::Set(name.clone(), value.clone())),
@@ -427,9 +480,12 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
 }
 
 /// Lists the keys that are on or off.
-fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 11] {
-    let JobSpec { output, options, .. } = spec;
+fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 14] {
+    let JobSpec { output, options, display, .. } = spec;
     [
+        (sys::PMIX_DISPLAY_MAP, &mut display.map),
+        (sys::PMIX_DISPLAY_MAP_DETAILED, &mut display.map_devel),
+        (sys::PMIX_DISPLAY_ALLOCATION, &mut display.allocation),
         (sys::PMIX_IOF_TAG_OUTPUT, &mut output.tag),
         (sys::PMIX_IOF_TAG_DETAILED_OUTPUT, &mut output.tag_detailed),
         (sys::PMIX_IOF_TAG_FULLNAME_OUTPUT, &mut output.tag_fullname),
@@ -483,6 +539,45 @@ mod tests {
         let context = &spec.apps[0];
         assert_eq!((context.np, context.wdir.as_deref(), context.hosts.hosts.len()), (Some(3), Some("/there"), 2));
         assert_eq!(context.env, [EnvOp::Set("X".to_owned(), "1".to_owned())]);
+    }
+
+    /// Nothing that would make another job is ignored (spec L140).
+    #[test]
+    fn what_is_not_offered_is_refused_by_name_and_what_cannot_be_read_too() {
+        let ask = |of_job: Vec<Info>, of_app: Vec<Info>| submission(&of_job, &[app(of_app)], "/").map(drop);
+        for (key, _) in NOT_OFFERED {
+            for refused in [ask(vec![Info::new(key, true)], vec![]), ask(vec![], vec![Info::new(key, true)])] {
+                let refused = refused.unwrap_err();
+                assert_eq!(refused.status(), Status::NOT_SUPPORTED);
+                assert!(refused.to_string().contains(&*key.to_string_lossy()), "{refused}");
+            }
+            assert_eq!(ask(vec![Info::new(key, false)], vec![]), Ok(()));
+        }
+        for key in OF_ENVIRONMENT {
+            assert_eq!(ask(vec![Info::new(key, 7u32)], vec![]).unwrap_err().status(), Status::BAD_PARAM, "{key:?}");
+            assert_eq!(ask(vec![], vec![Info::new(key, 7u32)]).unwrap_err().status(), Status::BAD_PARAM, "{key:?}");
+        }
+        for key in [sys::PMIX_HOST, sys::PMIX_WDIR, sys::PMIX_PSET_NAME] {
+            assert_eq!(ask(vec![], vec![Info::new(key, 7u32)]).unwrap_err().status(), Status::BAD_PARAM, "{key:?}");
+        }
+    }
+
+    /// The library of a tool writes the output to files, and a process has none that would (spec L140).
+    #[test]
+    fn a_process_is_refused_what_only_a_tool_can_show() {
+        for (key, _) in SHOWN_BY_TOOLS {
+            let job = [Info::new(key, "x")];
+            assert!(wish(&job, &[], &[app(vec![])], "/", "d").is_ok(), "{key:?}");
+            let refused = wish_of_process(&job, &[], &[app(vec![])], "d").unwrap_err();
+            assert_eq!(refused.status(), Status::NOT_SUPPORTED, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn a_spawn_shows_its_map_and_the_allocation() {
+        let job = [info("pmix.dispmap", true), info("pmix.dispalloc", true), info("pmix.dispmapdet", false)];
+        let display = submission(&job, &[app(vec![])], "/").unwrap().spec.display;
+        assert!(display.map && display.allocation && !display.map_devel);
     }
 
     /// A spawn reads its files on the node of its caller (spec L70).
