@@ -292,8 +292,9 @@ impl Proxy {
                 None => self.refuse(token, "An order of the tool for processes"),
             },
             PmixCall::Release { job, ranks } => {
-                self.requests().ask(Request::Release { job, ranks }, |reply| {
-                    tracing::debug!(?reply, "the tool lets processes go on");
+                self.requests().ask(Request::Release { job, ranks }, |reply| match reply {
+                    Reply::Refused(cause) => notice::print(&format!("The tool's release has no effect.\n{cause}")),
+                    _ => tracing::debug!("the tool lets processes go on"),
                 });
             }
             PmixCall::Session { token, .. } => self.refuse(token, "An order of the tool for sessions"),

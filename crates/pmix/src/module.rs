@@ -358,7 +358,7 @@ unsafe extern "C" fn notify_event(
     let (source, info) = unsafe { (Proc::from_raw(source), Info::from_array(info, ninfo)) };
     let (Some(inner), Some(source)) = (active(), source) else { return Status::NOT_RUNNING.0 };
     // The library passes our own notices to this function as well.
-    if inner.is_self(&source) {
+    if source == *inner.me() {
         return DONE;
     }
     let refused = match () {
@@ -366,6 +366,9 @@ unsafe extern "C" fn notify_event(
             || (u32::from(range) == sys::PMIX_RANGE_CUSTOM && !names_someone(&info)) =>
         {
             Status::BAD_PARAM
+        }
+        () if Status(code) == Status::DEBUGGER_RELEASE && !releases_someone(inner.dvm(), inner.me(), &info) => {
+            Status::NOT_FOUND
         }
         () if !info.iter().all(|info| info.value.can_travel()) => Status::NOT_SUPPORTED,
         () if !inner.admits_event(&source, &info) => Status::OUT_OF_RESOURCE,
@@ -385,9 +388,23 @@ unsafe extern "C" fn notify_event(
 }
 
 fn names_someone(info: &[Info]) -> bool {
-    let named = info.iter().find(|info| info.is(sys::PMIX_EVENT_CUSTOM_RANGE)).map(|info| &info.value);
-    matches!(named, Some(crate::Value::Proc(_)))
-        || matches!(named, Some(crate::Value::Procs(procs)) if !procs.is_empty())
+    !named(info).is_empty()
+}
+
+/// True for a release that names processes, all of them of jobs of this DVM, or the launcher `me` itself: without names
+/// it does not say which job waits (spec L56).
+fn releases_someone(dvm: &str, me: &Proc, info: &[Info]) -> bool {
+    let is_job = |proc: &Proc| proc.nspace.strip_prefix(dvm).is_some_and(|rest| rest.starts_with('@'));
+    names_someone(info) && named(info).iter().all(|proc| is_job(proc) || proc.nspace == me.nspace)
+}
+
+/// The processes that a custom range names.
+fn named(info: &[Info]) -> &[Proc] {
+    match info.iter().find(|info| info.is(sys::PMIX_EVENT_CUSTOM_RANGE)).map(|info| &info.value) {
+        Some(crate::Value::Proc(proc)) => std::slice::from_ref(proc),
+        Some(crate::Value::Procs(procs)) => procs,
+        _ => &[],
+    }
 }
 
 unsafe extern "C" fn query(
@@ -770,4 +787,22 @@ unsafe extern "C" fn group(
         let reply = group_reply(inner, callback, data);
         Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A release that reaches nobody is not answered with success (spec L56).
+    #[test]
+    fn a_release_names_processes_of_this_dvm() {
+        let of = |procs: &[(&str, u32)]| {
+            let procs = procs.iter().map(|(nspace, rank)| Proc::new(*nspace, *rank)).collect();
+            let me = Proc::new("launcher", 0);
+            releases_someone("d", &me, &[Info::new(sys::PMIX_EVENT_CUSTOM_RANGE, crate::Value::Procs(procs))])
+        };
+        assert!(of(&[("d@1", 0), ("d@2", Proc::WILDCARD), ("launcher", 0)]));
+        assert!(!of(&[]) && !of(&[("d", 0)]) && !of(&[("d@1", 0), ("e@1", 0)]));
+        assert!(!releases_someone("d", &Proc::new("d@0", 0), &[Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)]));
+    }
 }

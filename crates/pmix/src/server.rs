@@ -144,8 +144,9 @@ impl Inner {
         (self.receiver)(upcall);
     }
 
-    pub(crate) fn is_self(&self, proc: &Proc) -> bool {
-        *proc == self.me
+    /// The name of this server.
+    pub(crate) fn me(&self) -> &Proc {
+        &self.me
     }
 
     /// True unless this client, or the node, raises more events than it may.

@@ -122,8 +122,9 @@ impl Tools {
                 let Tool { requests, .. } = self.tools.get(&source)?;
                 for (nspace, ranks) in events::release_of(&info) {
                     let Some(job) = super::control::job_of(&nspace, &self.dvm) else { continue };
-                    requests.ask(Request::Release { job, ranks }, |reply| {
-                        tracing::debug!(?reply, "a PMIx tool lets processes go on");
+                    requests.ask(Request::Release { job, ranks }, |reply| match reply {
+                        Reply::Refused(cause) => tracing::warn!(cause, "what a PMIx tool releases does not wait"),
+                        _ => tracing::debug!("a PMIx tool lets processes go on"),
                     });
                 }
             }
