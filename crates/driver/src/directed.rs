@@ -19,7 +19,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until};
 
 use crate::children::Holders;
 use crate::control::{Dial, Dials, Requests};
@@ -32,8 +32,6 @@ use crate::{Inbox, host_name, notice, params, signals, start_log};
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Time for jobs of the tool after that of its client, as under `prterun` (spec L35).
 const GRACE: Duration = Duration::from_secs(5);
-/// The pause between two looks for their end.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What is to be known of a tool and of the DVM that it shall use.
 pub struct ToolCall {
@@ -257,9 +255,11 @@ impl Proxy {
                 let left = left.join(", ");
                 return notice::print(&format!("What the tool has started in this DVM ends with its job: {left}."));
             }
+            let ends = self.bridge.borrow().ends_of_jobs();
             tokio::select! {
                 input = inputs.recv() => self.take(input),
-                () = sleep(LOOK) => {}
+                () = ends.notified() => {}
+                () = sleep_until(until) => {}
             }
         }
     }

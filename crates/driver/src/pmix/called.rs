@@ -10,7 +10,7 @@ use ferrite_pmix_sys as sys;
 use ferrite_types::JobId;
 use ferrite_wire::ToolName;
 use ferrite_wire::control::{Submission, Watch};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
 use super::{PmixBridge, events, spawn};
@@ -86,6 +86,11 @@ impl PmixBridge {
     /// The jobs of tools that are not over.
     pub(crate) fn jobs_of_tools(&self) -> Vec<String> {
         self.shared.tools.get().map(|tools| tools.borrow().open_jobs()).unwrap_or_default()
+    }
+
+    /// Rings when a job of a tool is over, or the tool itself is gone.
+    pub(crate) fn ends_of_jobs(&self) -> Rc<Notify> {
+        self.shared.tools.get().map(|tools| tools.borrow().ends()).unwrap_or_default()
     }
 
     /// Waits, before the end of this process, until the library has passed on what tools are to hear.

@@ -15,6 +15,7 @@ use ferrite_pmix_sys as sys;
 use ferrite_types::{DaemonRank, JobId, PmixStatus, Rank};
 use ferrite_wire::control::{Reply, Request, Submission, Watch};
 use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::caller::Connection;
@@ -68,6 +69,8 @@ pub(super) struct Tools {
     connections: BTreeMap<Proc, Connection>,
     pulls: Pulls,
     feeds: Feeds,
+    /// Rings when a job of a tool is over, or a tool is gone.
+    ends: Rc<Notify>,
     /// Tools that have attached as a scheduler: their changes of the DVM's size are pushes and have no owner.
     schedulers: BTreeSet<Proc>,
     /// Requests that may own a session, with the tool that made them.
@@ -103,6 +106,7 @@ impl Tools {
             connections: BTreeMap::new(),
             pulls: Pulls::new(dvm),
             feeds: Feeds::default(),
+            ends: Rc::default(),
             schedulers: BTreeSet::new(),
             asked: BTreeMap::new(),
             resizing: Rc::default(),
@@ -177,6 +181,11 @@ impl Tools {
         jobs.filter(|(_, job)| !*job.over.borrow()).map(|(_, job)| job.nspace.borrow().clone()).collect()
     }
 
+    /// Rings at the end of each of them.
+    pub(super) fn ends(&self) -> Rc<Notify> {
+        self.ends.clone()
+    }
+
     /// True when a tool is connected.
     pub(super) fn has_any(&self) -> bool {
         !self.tools.is_empty()
@@ -243,9 +252,9 @@ impl Tools {
                 let tells_start = submission.watch.job && !self.way.has_daemon();
                 let watch = Watch { tool: Some(name), ..submission.watch.clone() };
                 let submission = Submission { launcher: tool.nspace.clone(), watch, ..submission };
-                let (requests, pulls) = (requests.clone(), self.pulls.clone());
+                let (requests, pulls, ends) = (requests.clone(), self.pulls.clone(), self.ends.clone());
                 let job = ToolJob::new(tool, &self.dvm, reply, library, requests.clone(), pulls, tells_start);
-                let job = Rc::new(job);
+                let job = Rc::new(ToolJob { ends, ..job });
                 let request = requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);
                 jobs.push((request, job));
@@ -353,6 +362,7 @@ impl Tools {
         let Some(Tool { requests, jobs }) = self.tools.remove(tool) else { return };
         self.pulls.part_with(tool);
         self.feeds.part_with(tool);
+        self.ends.notify_one();
         let owners = if asked.is_empty() { Vec::new() } else { jobs.iter().map(|(request, _)| *request).collect() };
         requests.tool_gone(asked.into_iter().chain(owners).collect());
         resizing.into_iter().for_each(|(request, _)| requests.gone(request));
@@ -364,6 +374,8 @@ impl Tools {
 struct ToolJob {
     tool: Proc,
     pulls: Pulls,
+    /// Rings when it is over.
+    ends: Rc<Notify>,
     dvm: String,
     library: Library,
     /// True when the tool is told here that the job has begun.
@@ -399,6 +411,7 @@ impl ToolJob {
         ToolJob {
             tool,
             pulls,
+            ends: Rc::default(),
             tells_start,
             dvm: dvm.to_owned(),
             library: library.clone(),
@@ -503,5 +516,6 @@ impl Submitter for ToolJob {
             self.library.job_end(self.tool.clone(), self.whole(), exit_code);
         }
         self.pulls.is_over(&self.nspace.borrow(), &self.library, Some(&self.tool));
+        self.ends.notify_one();
     }
 }
