@@ -50,7 +50,7 @@ static void answered(pmix_status_t status, pmix_info_t *info, size_t ninfo, void
     pthread_mutex_unlock(&lock);
 }
 
-static void order(const char *step, const pmix_info_t *info, size_t ninfo)
+static pmix_status_t give(const char *step, const pmix_info_t *info, size_t ninfo)
 {
     pmix_status_t status;
     if (later) {
@@ -70,6 +70,17 @@ static void order(const char *step, const pmix_info_t *info, size_t ninfo)
         pthread_mutex_unlock(&lock);
     } else {
         status = PMIx_Session_control(session, info, ninfo, NULL, NULL);
+    }
+    return status;
+}
+
+static void order(const char *step, const pmix_info_t *info, size_t ninfo)
+{
+    pmix_status_t status = give(step, info, ninfo);
+    /* The nodes of an allocation come after the answer to its request. */
+    for (int tries = 0; status == PMIX_ERR_INVALID_OPERATION && tries < 100; tries++) {
+        usleep(100000);
+        status = give(step, info, ninfo);
     }
     if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
         printf("%s done\n", step);

@@ -59,6 +59,16 @@ impl Mpi {
     pub(crate) fn is_installed(self) -> bool {
         self.found_compiler().is_some()
     }
+
+    /// The reason why its programs cannot speak with each other over several nodes, whoever launches them.
+    pub(crate) fn obstacle(self) -> Option<String> {
+        let Some(compiler) = self.found_compiler() else { return Some(format!("{} is not installed", self.name())) };
+        let said = Command::new(compiler).arg("--showme:version").stdin(Stdio::null()).output().ok()?;
+        let has_no_way = self == Self::OpenMpi4 && String::from_utf8_lossy(&said.stdout).contains("Open MPI 6.0.0");
+        has_no_way.then(|| {
+            "Open MPI 6.0.0 finds no way between nodes of the testbed, under the reference's prterun neither".to_owned()
+        })
+    }
 }
 
 /// The executable of `tests/programs/NAME.c` for `mpi`.

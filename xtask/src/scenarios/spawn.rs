@@ -47,8 +47,7 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 fn need(mpi: Mpi) -> Result<()> {
-    ensure!(mpi.is_installed(), Skipped(format!("{} is not installed", mpi.name())));
-    Ok(())
+    mpi.obstacle().map_or(Ok(()), |why| Err(Skipped(why).into()))
 }
 
 fn wheel() -> Result<PathBuf> {
