@@ -72,9 +72,9 @@ fn named(dvm: &str, info: &[Info]) -> Option<EventRange> {
 }
 
 /// Returns an event for the library, yet without addressees; `server` stands for the DVM. `None` for infos of another
-/// build. An event about a change of size names its nodes, allocation and request (spec E50). News of a job or a process
-/// go to those alone who have registered for them: with libpmix 7 Open MPI's handler for everything else, which ends its
-/// process, would hear them as well (spec L62).
+/// build. An event about a change of size names its nodes, allocation and request (spec E50). News of a job or a
+/// process go to those alone who have registered for them: with libpmix 7 Open MPI's handler for everything else, which
+/// ends its process, would hear them as well (spec L62).
 pub(super) fn notice(dvm: &str, server: Proc, event: &PmixEvent) -> Option<Notice> {
     let name = |proc: &ProcId| Proc::new(proc.job.nspace(dvm), proc.rank.0);
     let source = match &event.source {

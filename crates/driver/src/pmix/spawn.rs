@@ -52,7 +52,8 @@ impl From<String> for Refused {
 const OF_ENVIRONMENT: [&CStr; 4] =
     [sys::PMIX_SET_ENVAR, sys::PMIX_UNSET_ENVAR, sys::PMIX_APPEND_ENVAR, sys::PMIX_PREPEND_ENVAR];
 
-/// Keys that are refused, whether or not they are required: a job without their effect would be another one (spec L140).
+/// Keys that are refused, whether or not they are required: a job without their effect would be another one (spec
+/// L140).
 const NOT_OFFERED: [(&CStr, &str); 5] = [
     (sys::PMIX_ADD_ENVAR, "pmix.envar.add: set the variable with pmix.envar.set, or where the job starts"),
     (sys::PMIX_FIRST_ENVAR, "pmix.envar.first: put the value in front with pmix.envar.prepnd"),
