@@ -69,7 +69,7 @@ class Apps(unittest.TestCase):
         cls.before = os.getcwd()
         os.chdir(cls.directory.name)
         # Small tasks pass a large one for a second.
-        start = {"hosts": ["n0:4", "n1:4"], "parameters": {"plm": "local", "ferrite_backfill": "1"}}
+        start = {"hosts": ["n0:2", "n1:2"], "parameters": {"plm": "local", "ferrite_backfill": "1"}}
         cls.executor = FerriteExecutor(start_dvm=start, env={"A": "a"})
         parsl.load(Config(executors=[cls.executor], retries=0))
         cls.dvm = cls.executor._dvm
@@ -141,7 +141,7 @@ class Apps(unittest.TestCase):
         self.assertEqual([one.split()[0] for one in ranks("r3", num_ranks=3)], ["0", "1", "2"])
         self.assertEqual(len(ranks("r4", "$PARSL_MPI_PREFIX echo x", num_nodes=2, ranks_per_node=2)), 4)
         self.assertEqual(len(ranks("r2", num_nodes="2", num_ranks="2")), 2)
-        self.assertEqual(len(ranks("rp", ranks_per_node=3)), 3)
+        self.assertEqual(len(ranks("rp", ranks_per_node=2)), 2)
         self.assertEqual(len(ranks("ro", num_ranks=2, launcher_options="--host n1")), 2)
         nodes = set()
         watch = line("sleep 1000", parsl_resource_specification={"num_nodes": 2, "ranks_per_node": 1})
@@ -181,11 +181,11 @@ class Apps(unittest.TestCase):
             line("cd /; $PARSL_MPI_PREFIX true", parsl_resource_specification={"num_ranks": 1}).result(PATIENCE)
 
     def test_a_large_mpi_program_gets_its_slots_among_many_python_apps(self):
-        many = [square(number) for number in range(300)]
-        wide = line("true", parsl_resource_specification={"num_ranks": 8})
-        many += [square(number) for number in range(300)]
+        many = [square(number) for number in range(100)]
+        wide = line("true", parsl_resource_specification={"num_ranks": 4})
+        many += [square(number) for number in range(100)]
         self.assertEqual(wide.result(PATIENCE), 0)
-        self.assertEqual(sum(one.result(PATIENCE) for one in many), 2 * sum(number * number for number in range(300)))
+        self.assertEqual(sum(one.result(PATIENCE) for one in many), 2 * sum(number * number for number in range(100)))
 
 
 class Lives(unittest.TestCase):
