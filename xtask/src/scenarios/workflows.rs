@@ -1,14 +1,14 @@
 //! Workflow systems over a DVM: the adapters of the Python package, with the real packages of PyPI.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::context::{Call, Context, Expect, Skipped};
 use super::{Scenario, scenarios};
-use crate::programs::{Mpi, mpi_program, workflow_programs};
+use crate::programs::{Mpi, mpi_program, radical_programs, workflow_programs};
 use crate::runner::Outcome;
 use crate::workspace::{product, root};
 
@@ -25,12 +25,23 @@ pub(super) fn all() -> Vec<Scenario> {
         the_snakemake_plugin_passes_its_tests,
         the_joblib_backend_passes_its_tests,
         the_programs_of_the_page_about_workflow_systems_run,
+        radical_pilot_runs_its_tasks_by_prte_and_prun,
     ]
 }
 
 /// Runs a program of the environment with these packages on n0, in a directory that all nodes see.
 fn run(c: &Context, program: &str, set: impl FnOnce(Call<'_>) -> Result<Call<'_>>) -> Result<Outcome> {
     let programs = workflow_programs().ok_or_else(|| Skipped("Parsl, Dask and Snakemake are not installed".into()))?;
+    run_of(c, &programs, program, set)
+}
+
+/// The same of another environment.
+fn run_of(
+    c: &Context,
+    programs: &Path,
+    program: &str,
+    set: impl FnOnce(Call<'_>) -> Result<Call<'_>>,
+) -> Result<Outcome> {
     let (commands, path) = (product("prte"), std::env::var("PATH").unwrap_or_default());
     let commands = commands.parent().context("no directory")?.display();
     // The directory of the call is that of the program.
@@ -125,5 +136,19 @@ fn the_programs_of_the_page_about_workflow_systems_run(c: &Context) -> Result<()
         said.push_str(&run(c, "python", |call| call.words([program]))?.stdout);
     }
     ensure!(["hello from rank 3 of 4", "328350", "\n96\n"].iter().all(|text| said.contains(text)), "{said}");
+    Ok(())
+}
+
+fn radical_pilot_runs_its_tasks_by_prte_and_prun(c: &Context) -> Result<()> {
+    let programs = radical_programs().ok_or_else(|| Skipped("RADICAL-Pilot is not installed".into()))?;
+    let hello = mpi_program("hello", Mpi::OpenMpi4)?;
+    // A new directory each time.
+    let home = c.bed().shared().join(format!("radical-{}", c.bed().shared().read_dir()?.count()));
+    std::fs::create_dir(&home)?;
+    let outcome = run_of(c, &programs, "python", |call| {
+        call.words([root().join("python/tests/workflows/radical_pilot.py"), hello, home.clone()])
+    })?;
+    let said = ["done: 200", "both ranks: 100"].map(str::to_owned);
+    outcome.lines(&said)?;
     Ok(())
 }
