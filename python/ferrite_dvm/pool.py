@@ -69,6 +69,8 @@ class WorkerPool:
     ) -> None:
         if most is not None and most < 1:
             raise ValueError(f"most is {most}: a pool needs at least one process")
+        if options.get("np", 1) != 1:
+            raise ValueError(f"np is {options['np']}: processes that are kept make their calls alone")
         self._dvm = dvm
         self._command = [python, "-m", "ferrite_dvm.worker", "--calls"]
         self._most = most
@@ -180,17 +182,17 @@ class WorkerPool:
 
     def _start(self) -> None:
         """Starts processes for the calls that wait; cancels those that have come to wait for nothing."""
-        starting = [at for at, worker in self._workers.items() if not worker.is_ready]
-        staying = sum(not worker.is_leaving for worker in self._workers.values())
-        room = len(self._calls) - len(starting)
-        room = min(room, STARTING + (len(self._workers) - len(starting)) // STARTED - len(starting))
-        if self._most is not None:
-            room = min(room, self._most - staying)
-        for _ in range(room):
+        while self._has_room():
             self._start_one()
         if not self._calls:
-            for at in starting:
+            for at in [at for at, worker in self._workers.items() if not worker.is_ready]:
                 self._workers.pop(at).task.cancel()
+
+    def _has_room(self) -> bool:
+        starting = sum(not worker.is_ready for worker in self._workers.values())
+        staying = sum(not worker.is_leaving for worker in self._workers.values())
+        is_enough = starting >= min(len(self._calls), STARTING + (len(self._workers) - starting) // STARTED)
+        return not is_enough and (self._most is None or staying < self._most)
 
     def _start_one(self) -> None:
         self._last += 1

@@ -240,6 +240,20 @@ class Executors(WithDvm):
         self.assertTrue(self.dvm.submit(["true"], np=8).result(PATIENCE).ok)
         brief.shutdown()
 
+    def test_calls_end_with_the_dvm(self):
+        with Dvm.start(hosts="localhost:2") as dvm:
+            executor = Executor(dvm, keep_processes=True)
+            futures = [executor.submit(time.sleep, 1000) for _ in range(100)]
+            while not any(future.running() for future in futures):
+                time.sleep(0.01)
+            dvm.terminate()
+            for future in futures:
+                self.assertIsInstance(future.exception(PATIENCE), DvmError)
+            self.assertIsInstance(executor.submit(square, 2).exception(PATIENCE), DvmError)
+            executor.shutdown()
+        with self.assertRaisesRegex(ValueError, "np is 2"):
+            Executor(self.dvm, keep_processes=True, np=2)
+
     def test_a_process_that_cannot_start_fails_a_call_and_ends_no_loop(self):
         with Executor(self.dvm, keep_processes=True, python="/no/such/python") as executor:
             for future in [executor.submit(square, number) for number in range(10)]:
