@@ -32,6 +32,9 @@ pub const PMIX_QUERY_RESOLVE_NODE: &CStr = c"pmix.qry.node";
 /// (text) `PMIx_Job_control`: makes the targets a process set with this name.
 pub const PMIX_JOB_CTRL_DEFINE_PSET: &CStr = c"pmix.jctrl.defpset";
 
+/// (bool) `PMIx_Job_control`: a running job no longer ends with its parent.
+pub const PMIX_JOB_CTRL_SEP: &CStr = c"pmix.jctrl.sep";
+
 /// (number of processes) `PMIx_Group_construct`: the members do not know each other.
 pub const PMIX_GROUP_BOOTSTRAP: &CStr = c"pmix.grp.btstrp";
 

@@ -52,7 +52,7 @@ const DEFER: &CStr = c"ferrite.withdrawal.defer";
 const REFUSE_GROWTH: &CStr = c"ferrite.growth.refuse";
 
 /// Keys that are refused, with the reason.
-const NOT_OFFERED: [(&CStr, &str); 9] = [
+const NOT_OFFERED: [(&CStr, &str); 10] = [
     (sys::PMIX_JOB_CTRL_CANCEL, "an order is carried out at once"),
     (sys::PMIX_JOB_CTRL_RESTART, "only a failure starts a process again (--max-restarts)"),
     (sys::PMIX_JOB_CTRL_CHECKPOINT, "no process is saved"),
@@ -61,6 +61,7 @@ const NOT_OFFERED: [(&CStr, &str); 9] = [
     (sys::PMIX_JOB_CTRL_PROVISION, "nodes are as they are"),
     (sys::PMIX_JOB_CTRL_PROVISION_IMAGE, "nodes are as they are"),
     (sys::PMIX_JOB_CTRL_PREEMPTIBLE, "no scheduler takes nodes from a job"),
+    (sys::PMIX_JOB_CTRL_SEP, "a job is separate from its start (pmix.spchildsep)"),
     (sys::PMIX_CLEANUP_EMPTY, "libpmix 4.2 does not know it"),
 ];
 
