@@ -146,15 +146,15 @@ const KEYS: &[(&CStr, Need, Read)] = &[
         set_members(place, wish.group, facts.groups()?)
     }),
     (sys::PMIX_QUERY_AVAILABLE_SLOTS, Need::Nodes, |_, wish, facts| {
-        let free = |node: &&NodeStatus| node.slots.saturating_sub(node.slots_in_use);
-        Ok(Value::U32(up(facts, wish)?.map(|node| free(&node)).sum()))
+        let (slots, in_use) = slots(facts, wish)?;
+        Ok(Value::U32(slots.saturating_sub(in_use)))
     }),
-    (sys::PMIX_NUM_SLOTS, Need::Nodes, |_, wish, facts| Ok(Value::U32(up(facts, wish)?.map(|node| node.slots).sum()))),
+    (sys::PMIX_NUM_SLOTS, Need::Nodes, |_, wish, facts| Ok(Value::U32(slots(facts, wish)?.0))),
     (sys::PMIX_NUM_ALLOCATED_NODES, Need::Nodes, |_, wish, facts| Ok(Value::U32(up(facts, wish)?.count() as u32))),
     (sys::PMIX_ALLOCATED_NODELIST, Need::Nodes, |_, wish, facts| {
         Ok(join(up(facts, wish)?.map(|node| node.name.clone())))
     }),
-    (sys::PMIX_UNIV_SIZE, Need::Nodes, |_, wish, facts| Ok(Value::U32(up(facts, wish)?.map(|node| node.slots).sum()))),
+    (sys::PMIX_UNIV_SIZE, Need::Nodes, |_, wish, facts| Ok(Value::U32(slots(facts, wish)?.0))),
     (sys::PMIX_JOB_SIZE, Need::Job, |_, _, facts| Ok(Value::U32(facts.job()?.status.procs))),
     (sys::PMIX_JOB_NUM_APPS, Need::Job, |_, _, facts| Ok(Value::U32(facts.job()?.record.apps.len() as u32))),
     (sys::PMIX_NUM_NODES, Need::Job, |_, _, facts| Ok(Value::U32(facts.job()?.status.nodes))),
@@ -188,7 +188,10 @@ pub(super) fn subjects(questions: &[Question], dvm: &str) -> Vec<Subject> {
         for (_, need, _) in question.keys.iter().filter_map(|key| find(key)) {
             match need {
                 Need::Nothing => {}
-                Need::Nodes => subjects.extend([Subject::Nodes]),
+                Need::Nodes => {
+                    let of_session = wish.session.map(|_| Subject::Sessions);
+                    subjects.extend([Subject::Nodes].into_iter().chain(of_session));
+                }
                 Need::Jobs => subjects.extend([Subject::Jobs]),
                 Need::Job => subjects.extend(job),
                 Need::JobAndSessions => subjects.extend(job.into_iter().chain([Subject::Sessions])),
@@ -446,14 +449,35 @@ pub(super) fn members(set: &ProcessSet, dvm: &str) -> Vec<Proc> {
     set.members.iter().flat_map(of).collect()
 }
 
-/// The nodes with a daemon: all, or the one that the question names.
+/// The session that the question names.
+fn session<'a>(facts: &Facts<'a>, wish: &Wish<'_>) -> Result<Option<&'a SessionStatus>, Status> {
+    let Some(number) = wish.session else { return Ok(None) };
+    facts.sessions()?.iter().find(|session| session.session.0 == number).map(Some).ok_or(Status::NOT_FOUND)
+}
+
+/// The slots, and those in use: of the session that the question names, or of the nodes that it is about. A session's
+/// slots on one node are not told.
+fn slots(facts: &Facts<'_>, wish: &Wish<'_>) -> Result<(u32, u32), Status> {
+    match session(facts, wish)? {
+        Some(_) if wish.hostname.is_some() => Err(Status::NOT_SUPPORTED),
+        Some(session) => Ok((session.slots, session.slots_in_use)),
+        None => Ok(up(facts, wish)?.fold((0, 0), |(all, used), node| (all + node.slots, used + node.slots_in_use))),
+    }
+}
+
+/// The nodes with a daemon: all, those of the session that the question names, or the one that it names.
 fn up<'a>(facts: &Facts<'a>, wish: &Wish<'_>) -> Result<impl Iterator<Item = &'a NodeStatus> + use<'a>, Status> {
     let name = wish.hostname.map(str::to_owned);
     let nodes = facts.nodes()?;
+    let of_session = session(facts, wish)?.map(|session| &session.nodes);
     if name.as_ref().is_some_and(|name| nodes.iter().all(|node| node.name != *name)) {
         return Err(Status::NOT_FOUND);
     }
-    let is_meant = move |node: &&NodeStatus| node.daemon.is_some() && name.as_ref().is_none_or(|it| node.name == *it);
+    let is_meant = move |node: &&NodeStatus| {
+        node.daemon.is_some()
+            && name.as_ref().is_none_or(|it| node.name == *it)
+            && of_session.is_none_or(|nodes| nodes.contains(&node.name))
+    };
     Ok(nodes.iter().filter(is_meant))
 }
 
@@ -555,6 +579,60 @@ mod tests {
         assert_eq!(members("sea"), Ok(vec![Value::Procs(vec![Proc::new("d@3", 0), Proc::new("d@3", 1)])]));
         assert_eq!(members("sky"), Err(Status::NOT_FOUND));
         assert_eq!(answer(ask(&[sys::PMIX_QUERY_PSET_MEMBERSHIP], vec![], &[]), &[sets()]), Err(Status::BAD_PARAM));
+    }
+
+    /// A session has its own slots, also on nodes that others use.
+    #[test]
+    fn the_slots_of_a_session_are_told_to_who_names_it() {
+        let node = |name: &str, slots, slots_in_use| NodeStatus {
+            name: name.to_owned(),
+            daemon: Some(ferrite_types::DaemonRank(1)),
+            state: "up".to_owned(),
+            slots,
+            slots_in_use,
+            max_slots: 0,
+            cores: 8,
+            jobs: Vec::new(),
+        };
+        let session = SessionStatus {
+            session: ferrite_types::SessionId(7),
+            alloc_id: "a1".into(),
+            req_id: None,
+            nodes: vec!["n1".to_owned()],
+            slots: 2,
+            slots_in_use: 1,
+            children: Vec::new(),
+            jobs: Vec::new(),
+            reserved: false,
+            paused: false,
+            parent: None,
+            owner: None,
+            seconds_left: None,
+            warns_s: None,
+            warned: false,
+        };
+        let (nodes, sessions) = (Fact::Nodes(vec![node("n0", 4, 0), node("n1", 4, 3)]), Fact::Sessions(vec![session]));
+        let keys = [
+            sys::PMIX_NUM_SLOTS,
+            sys::PMIX_QUERY_AVAILABLE_SLOTS,
+            sys::PMIX_NUM_ALLOCATED_NODES,
+            sys::PMIX_ALLOCATED_NODELIST,
+        ];
+        let all = answer(ask(&keys, vec![], &[]), std::slice::from_ref(&nodes));
+        assert_eq!(all, Ok(vec![Value::U32(8), Value::U32(5), Value::U32(2), Value::from("n0,n1")]));
+        let of = |number: u32, more: &[Info]| {
+            let named = [Info::new(sys::PMIX_SESSION_ID, number)].into_iter().chain(more.iter().cloned()).collect();
+            let question = ask(&keys, named, &[]);
+            let facts: Vec<Fact> = subjects(std::slice::from_ref(&question), "d")
+                .iter()
+                .map(|subject| if *subject == Subject::Nodes { nodes.clone() } else { sessions.clone() })
+                .collect();
+            answer(question, &facts)
+        };
+        assert_eq!(of(7, &[]), Ok(vec![Value::U32(2), Value::U32(1), Value::U32(1), Value::from("n1")]));
+        assert_eq!(of(8, &[]), Err(Status::NOT_FOUND));
+        let on_node = of(7, &[Info::new(sys::PMIX_HOSTNAME, "n1")]);
+        assert_eq!(on_node, Ok(vec![Value::U32(1), Value::from("n1")]), "no slots of one node");
     }
 
     /// libpmix 5 asks the host for what `PMIx_Resolve_nodes` and `PMIx_Resolve_peers` are to say.
