@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 25;
+pub const CONTROL_VERSION: u16 = 26;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
