@@ -41,7 +41,8 @@ def prepare(directory):
     configuration.mkdir(parents=True)
     (configuration / "resource_local.json").write_text(json.dumps({"ferrite": RESOURCE}))
     (directory / "tmp").mkdir()
-    os.environ.update(HOME=str(directory), TMPDIR=str(directory / "tmp"), RADICAL_REPORT="FALSE")
+    # It writes to where PWD says, too.
+    os.environ.update(HOME=str(directory), PWD=str(directory), TMPDIR=str(directory / "tmp"), RADICAL_REPORT="FALSE")
     # Its agent is a login shell, which begins with this environment.
     names = ["PATH", "TMPDIR", "PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"]
     lines = [f'export {name}="{os.environ[name]}"\n' for name in names if name in os.environ]
