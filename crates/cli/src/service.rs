@@ -116,11 +116,11 @@ impl Shared {
             return Err(format!("task: a name has at most {LONGEST_NAME} bytes; give a shorter one"));
         }
         let fields = Fields { argv, cmd, np, host, env, cwd, timeout, priority, options };
-        let run = self.parser.borrow_mut().run_of(fields).map_err(|error| error.to_string())?;
+        let mut run = self.parser.borrow_mut().run_of(fields).map_err(|error| error.to_string())?;
         if let Some(option) = option_with_file(&run) {
             return Err(format!("{option}: the service reads no files; give the hosts themselves with --host"));
         }
-        let readers = run.spec.stdin.filter(|readers| *readers != StdinTarget::None);
+        let readers = run.spec.stdin.take().filter(|readers| *readers != StdinTarget::None);
         if readers.is_some() && !reads {
             return Err("--stdin: there is nothing to read; give stdin or feed".to_owned());
         }

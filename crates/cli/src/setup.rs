@@ -325,6 +325,12 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
             next: "Remove --preload-binary and --preload-files, or run the job alone with prun.".to_owned(),
         }));
     }
+    if run.spec.stdin.is_some_and(|readers| readers != StdinTarget::None) {
+        return Err(SetupError::Usage(UsageError::Conflict {
+            what: "--stdin: a job of a list reads no standard input".to_owned(),
+            next: "Remove it, have the program read a file, or run the job alone with prun.".to_owned(),
+        }));
+    }
     read_hosts(&mut run, around)?;
     read_places(&mut run, around)?;
     let grow = grow_request(&run.grow, &around.cwd)?.map(Box::new);

@@ -144,7 +144,11 @@ fn with_a_file_for_results_output_goes_where_it_belongs() {
 #[test]
 fn a_file_with_bad_lines_is_refused_before_anything_is_looked_for() {
     let fake = Fake::new();
-    std::fs::write(fake.path().join("jobs"), "a\nb > c\n{\"argv\": []}\n-n x d\n--hostfile /no/file e\n").unwrap();
+    std::fs::write(
+        fake.path().join("jobs"),
+        "a\nb > c\n{\"argv\": []}\n-n x d\n--hostfile /no/file e\n--stdin all f\n",
+    )
+    .unwrap();
     let output = fake.command(PRUN, &["--batch", "jobs", "--pid", "1"]).output().unwrap();
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
     insta::assert_snapshot!(stderr(&output));

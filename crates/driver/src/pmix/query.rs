@@ -592,6 +592,7 @@ mod tests {
             slots_in_use,
             max_slots: 0,
             cores: 8,
+            resources: Vec::new(),
             jobs: Vec::new(),
         };
         let session = SessionStatus {
