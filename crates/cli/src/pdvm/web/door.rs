@@ -12,6 +12,8 @@ use super::request::{LONGEST, Question, Wanted, is_whole, judge};
 
 /// The most connections at a time; further ones are closed.
 const MOST: usize = 32;
+/// The time before the next connection is taken after one has failed.
+const PAUSE: Duration = Duration::from_millis(50);
 /// The time for a request, and for the DVM's answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -25,18 +27,25 @@ pub(super) struct Asked {
 pub(super) fn serve(listener: &TcpListener, token: &Arc<str>, questions: &Sender<Asked>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
-        // A connection that has failed by itself concerns its browser alone.
-        let Ok(stream) = stream else { continue };
+        let Ok(stream) = stream else {
+            // A connection that has failed concerns its browser alone. When there are no more descriptors, the pause
+            // keeps the loop from spinning until there are.
+            std::thread::sleep(PAUSE);
+            continue;
+        };
         if open.fetch_add(1, Ordering::Relaxed) >= MOST {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (token, questions, open) = (token.clone(), questions.clone(), open.clone());
-        std::thread::spawn(move || {
+        let (token, questions, leaving) = (token.clone(), questions.clone(), open.clone());
+        let begun = std::thread::Builder::new().spawn(move || {
             // The browser sees the outcome itself.
             let _ = answer(stream, &token, &questions);
-            open.fetch_sub(1, Ordering::Relaxed);
+            leaving.fetch_sub(1, Ordering::Relaxed);
         });
+        if begun.is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
