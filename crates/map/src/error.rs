@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ferrite_types::resources::{Amounts, MEMORY, amount_in_words, amounts_in_words};
+use ferrite_types::resources::{Amounts, MEMORY, amount_in_words, amounts_in_words, named_amount};
 use ferrite_types::{CpuSet, JobMap, NodeId, ObjectKind};
 use thiserror::Error;
 
@@ -420,11 +420,6 @@ fn in_use(there: u32, taken: u32) -> String {
     }
 }
 
-/// `fpga=2`, `mem=4 GiB`.
-fn resource(name: &str, amount: u64) -> String {
-    format!("{name}={}", amount_in_words(name, amount))
-}
-
 fn resources_short(
     asked: Option<u32>,
     program: &str,
@@ -451,7 +446,7 @@ fn resources_short(
                 let _ = write!(text, "{name} is not stated");
                 continue;
             };
-            let _ = write!(text, "{}", resource(name, *there));
+            let _ = write!(text, "{}", named_amount(name, *there));
             if *taken > 0 {
                 in_use = true;
                 let _ = write!(text, ", {} in use by running jobs", amount_in_words(name, *taken));

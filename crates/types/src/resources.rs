@@ -151,11 +151,17 @@ pub fn amount_in_words(resource: &str, amount: u64) -> String {
     }
 }
 
-/// What each process takes, for people: `fpga=1 and mem=4 GiB`.
+/// The amounts that each process takes, for people: `fpga=1 and mem=4 GiB`.
 #[must_use]
 pub fn amounts_in_words(amounts: &Amounts) -> String {
-    let one = |(name, amount): (&String, &u64)| format!("{name}={}", amount_in_words(name, *amount));
+    let one = |(name, amount): (&String, &u64)| named_amount(name, *amount);
     amounts.iter().map(one).collect::<Vec<_>>().join(" and ")
+}
+
+/// A resource with its amount, for people: `fpga=2`, `mem=4 GiB`.
+#[must_use]
+pub fn named_amount(resource: &str, amount: u64) -> String {
+    format!("{resource}={}", amount_in_words(resource, amount))
 }
 
 fn items(text: &str) -> impl Iterator<Item = &str> {

@@ -166,8 +166,8 @@ pub(crate) struct PlacementOptions {
     /// process really uses is not limited
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem: Option<String>,
-    /// What each process takes of its node besides a slot, as fpga=1; the parameter ferrite_resources states what nodes
-    /// have
+    /// Amounts that each process takes of its node besides a slot, as fpga=1; the parameter ferrite_resources states
+    /// those of the nodes
     #[arg(long, value_name = "NAME=AMOUNT,...", action = ArgAction::Append)]
     pub(crate) resource: Vec<String>,
 }

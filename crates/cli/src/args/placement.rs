@@ -54,7 +54,7 @@ fn refused(error: DirectiveError) -> UsageError {
     UsageError::foreign(&error, topic(error.option))
 }
 
-/// What each process of an application takes (`--mem`, `--resource`).
+/// The amounts that each process of an application takes (`--mem`, `--resource`).
 pub(super) fn takes(mem: Option<&str>, resource: &[String]) -> Result<Amounts, UsageError> {
     let next = "Give what each process takes, as fpga=1 or mem=4G; `pdvm nodes` shows what nodes have.";
     let mut takes =

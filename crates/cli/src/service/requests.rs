@@ -149,7 +149,7 @@ struct Fed {
     end: bool,
 }
 
-/// How bytes are a text.
+/// The encoding of bytes as a text.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Encoding {

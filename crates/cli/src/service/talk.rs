@@ -120,7 +120,7 @@ struct Task {
 /// The standard input of a task (spec L150).
 #[derive(Debug)]
 struct Input {
-    /// What the DVM has not taken yet.
+    /// The part that the DVM has not taken yet.
     rest: Bytes,
     /// True while the client may give more.
     is_open: bool,

@@ -1,5 +1,4 @@
-//! What a browser asks for, and whether it may: the head of its request in, what to answer out. Nothing here reads or
-//! writes.
+//! Requests of browsers: the head of one in, the answer or the refusal out. Nothing here reads or writes.
 
 use ferrite_types::JobId;
 
@@ -33,7 +32,7 @@ pub(super) enum Question {
     Job(JobId),
 }
 
-/// What to answer.
+/// The answer to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     File(&'static File),
