@@ -4,7 +4,8 @@
  *                                          their nodes, which lets them go on, and waits for both jobs
  *   debugtool indirect KEY LAUNCHER ARGS...  the same with the job of a launcher, which it starts and directs. Other
  *                                          KEYs: node (a directive that a launcher does not take), never (it does not
- *                                          let the launcher go on), gone (it dies instead)
+ *                                          let the launcher go on), gone (it dies instead), event (it raises the events
+ *                                          -3001 for all and -3002 for the session)
  *   debugtool attach NSPACE                puts a daemon beside each process of a running job, which release it, and
  *                                          waits for the daemons; twice, with a new attachment
  *   debugtool table NSPACE                 lists the processes of a job
@@ -326,6 +327,10 @@ static int indirect(char **argv)
     fflush(stdout);
     if (!strcmp(how, "gone"))
         raise(SIGKILL);
+    if (!strcmp(how, "event")) {
+        check("event for all", PMIx_Notify_event(-3001, &me, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL));
+        check("event for the session", PMIx_Notify_event(-3002, &me, PMIX_RANGE_SESSION, NULL, 0, NULL, NULL));
+    }
     if (strcmp(how, "never")) {
         pmix_info_t range;
         PMIX_INFO_LOAD(&range, PMIX_EVENT_CUSTOM_RANGE, &launcher, PMIX_PROC);

@@ -1,5 +1,5 @@
-/* A tool that feeds jobs (PMIx_IOF_push), without MPI: `feeds NSPACE PIECE...` gives each piece, and a line's end, to
-   the job, and says on standard error what became of it: `PIECE STATUS`. The piece `end` is the end of input.
+/* A tool that feeds jobs (PMIx_IOF_push), without MPI: `feeds NSPACE[:RANK] PIECE...` gives each piece, and a line's end,
+   to the job, or to that rank of it, and says on standard error what became of it: `PIECE STATUS`. The piece `end` is the end of input.
    `feeds spawn PROGRAM ARGS...` is a process that spawns one, whose rank 0 has a standard input of its own. */
 
 #include <pmix_tool.h>
@@ -51,7 +51,10 @@ int main(int argc, char **argv)
         return parent(argv + 2);
     if (argc < 2 || PMIx_tool_init(&me, NULL, 0) != PMIX_SUCCESS)
         return 99;
-    PMIX_LOAD_PROCID(&to, argv[1], PMIX_RANK_WILDCARD);
+    char *rank = strchr(argv[1], ':');
+    if (rank)
+        *rank++ = '\0';
+    PMIX_LOAD_PROCID(&to, argv[1], rank ? (pmix_rank_t)atoi(rank) : PMIX_RANK_WILDCARD);
     for (char **piece = argv + 2; *piece; piece++) {
         char line[256];
         bool is_end = !strcmp(*piece, "end");

@@ -9,8 +9,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{BatchId, Request, SessionOrder, Submission};
 use ferrite_wire::{
-    CollectiveResult, ControlOrder, DataCall, EventRange, EventSource, FilePiece, Frame, GroupPart, LogEntry, Members,
-    PmixEvent, ResizeRequest, StartError, Stream, Subject,
+    CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventRange, EventSource, FilePiece, Frame, GroupPart,
+    LogEntry, Members, PmixEvent, ResizeRequest, StartError, Stream, Subject,
 };
 
 use crate::effect::{Account, Recalled};
@@ -567,6 +567,18 @@ pub enum PmixCall {
         name: String,
         /// All members.
         members: Members,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// This node takes no part in a collective: its library has given the attempt up, or what its processes ask for
+    /// is not offered. The attempt ends with this status for all members (spec L141). The reply carries the status.
+    GiveUp {
+        /// The collective.
+        kind: CollectiveKind,
+        /// All members.
+        members: Members,
+        /// The reason.
+        status: PmixStatus,
         /// The upcall's token for the reply.
         token: PmixToken,
     },

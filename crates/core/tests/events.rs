@@ -6,7 +6,7 @@ use bytes::Bytes;
 use common::{Cluster, job, proc};
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken};
 use ferrite_types::*;
-use ferrite_wire::control::{Submission, Watch};
+use ferrite_wire::control::{Reply, Request, Submission, Watch};
 use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ToolName};
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
@@ -130,6 +130,26 @@ fn nobody_raises_an_event_in_the_name_of_a_process_elsewhere() {
     raise_as(&mut dvm, 1, EventSource::Dvm, 2, EventRange::Everyone);
     dvm.run();
     assert_eq!(heard(&dvm), []);
+}
+
+/// No daemon knows such a tool, and the head believes its client (spec L143).
+#[test]
+fn an_event_of_a_tool_that_directs_a_client_reaches_its_range() {
+    let mut dvm = cluster(3);
+    let ask = |dvm: &mut Cluster, id: u64, source: EventSource| {
+        let info = EventInfo::Raised(Bytes::from_static(&[7]));
+        let event = Box::new(PmixEvent { code: PmixStatus(-3001), source, info });
+        dvm.ask(id, Request::Raise { event, range: EventRange::Job(JobId(1)) });
+    };
+    for (id, source) in [(2, EventSource::Dvm), (3, EventSource::Proc(proc(1)))] {
+        ask(&mut dvm, id, source);
+        assert!(matches!(dvm.reply(id), Reply::Refused(_)));
+    }
+    ask(&mut dvm, 4, EventSource::Tool(ToolName { nspace: "gdb".to_owned(), rank: Some(0) }));
+    assert_eq!(dvm.reply(4), &Reply::Ordered);
+    let mut all = heard(&dvm);
+    all.sort_unstable();
+    assert_eq!(all, [(0, 7, vec![0]), (1, 7, vec![1]), (2, 7, vec![2])]);
 }
 
 /// The events of the DVM about a job, as its requester hears them: the code, and the rank that has ended.

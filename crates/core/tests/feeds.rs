@@ -42,7 +42,7 @@ fn a_detached_job_with_readers_takes_input_until_its_end() {
     let mut dvm = detached(Some(StdinTarget::All));
     assert_eq!(dvm.stdin_reads, 0, "nobody feeds it yet");
     assert!(dvm.stdin_closed.is_empty(), "and its input is open");
-    dvm.ask(2, Request::Feed(JobId(1)));
+    dvm.ask(2, Request::Feed { job: JobId(1), ranks: Vec::new() });
     assert!(dvm.started.contains(&(RequestId(2), Ok(()))), "it has begun");
     assert_eq!(dvm.stdin_reads, 1);
     give(&mut dvm, 2, "abc");
@@ -50,17 +50,17 @@ fn a_detached_job_with_readers_takes_input_until_its_end() {
     give(&mut dvm, 2, "");
     assert_eq!(dvm.stdin_closed.iter().copied().collect::<Vec<_>>(), [FIRST, SECOND]);
     assert_eq!(dvm.reply(2), &Reply::Ordered);
-    dvm.ask(3, Request::Feed(JobId(1)));
+    dvm.ask(3, Request::Feed { job: JobId(1), ranks: Vec::new() });
     assert!(matches!(dvm.reply(3), Reply::Refused(text) if text.contains("has ended already")));
 }
 
 #[test]
 fn who_goes_away_leaves_the_input_open_for_the_next() {
     let mut dvm = detached(Some(StdinTarget::Rank(Rank(1))));
-    dvm.ask(2, Request::Feed(JobId(1)));
-    dvm.ask(3, Request::Feed(JobId(1)));
-    dvm.ask(4, Request::Feed(JobId(1)));
-    dvm.ask(5, Request::Feed(JobId(1)));
+    dvm.ask(2, Request::Feed { job: JobId(1), ranks: Vec::new() });
+    dvm.ask(3, Request::Feed { job: JobId(1), ranks: Vec::new() });
+    dvm.ask(4, Request::Feed { job: JobId(1), ranks: Vec::new() });
+    dvm.ask(5, Request::Feed { job: JobId(1), ranks: Vec::new() });
     give(&mut dvm, 3, "out of turn");
     give(&mut dvm, 2, "one ");
     leave(&mut dvm, 3);
@@ -85,15 +85,31 @@ fn a_job_that_takes_no_input_refuses_it_by_name() {
         (3, 2, "The standard input of job 2 is that of its submitter."),
         (4, 7, "no job 7"),
     ] {
-        dvm.ask(id, Request::Feed(JobId(job)));
+        dvm.ask(id, Request::Feed { job: JobId(job), ranks: Vec::new() });
         assert!(matches!(dvm.reply(id), Reply::Refused(text) if text.contains(says)), "{:?}", dvm.reply(id));
     }
+}
+
+/// A piece goes to all readers (spec L146).
+#[test]
+fn who_names_ranks_that_do_not_read_is_refused() {
+    let ask = |stdin, ranks: &[u32]| {
+        let mut dvm = detached(Some(stdin));
+        let ranks = ranks.iter().copied().map(Rank).collect();
+        dvm.ask(2, Request::Feed { job: JobId(1), ranks });
+        dvm.replies.iter().find(|(id, _)| *id == RequestId(2)).map(|(_, reply)| reply.clone())
+    };
+    assert_eq!(ask(StdinTarget::Rank(Rank(0)), &[0]), None, "it feeds");
+    let refused = |text: &str| Some(Reply::Refused(format!("The standard input of job 1 is read by {text}.")));
+    assert_eq!(ask(StdinTarget::Rank(Rank(0)), &[0, 1]), refused("rank 0 alone"));
+    assert_eq!(ask(StdinTarget::Rank(Rank(0)), &[1]), refused("rank 0 alone"));
+    assert_eq!(ask(StdinTarget::All, &[0]), refused("all of its ranks alike"));
 }
 
 #[test]
 fn a_job_that_ends_first_says_that_input_was_left() {
     let mut dvm = detached(Some(StdinTarget::All));
-    dvm.ask(2, Request::Feed(JobId(1)));
+    dvm.ask(2, Request::Feed { job: JobId(1), ranks: Vec::new() });
     dvm.exit_job(1);
     assert!(matches!(dvm.reply(2), Reply::Refused(text) if text.contains("is over, and has not taken all")));
     give(&mut dvm, 2, "late");
@@ -109,7 +125,7 @@ fn input_for_a_job_that_waits_for_slots_is_read_when_it_runs() {
     spec.stdin = Some(StdinTarget::Rank(Rank(0)));
     dvm.submit(2, Submission { detach: true, wait_for_slots: true, ..Submission::of(spec) });
     let before = dvm.stdin_reads;
-    dvm.ask(3, Request::Feed(JobId(2)));
+    dvm.ask(3, Request::Feed { job: JobId(2), ranks: Vec::new() });
     assert_eq!(dvm.stdin_reads, before);
     dvm.exit_job(1);
     assert_eq!(dvm.stdin_reads, before + 1);
@@ -134,7 +150,7 @@ fn a_spawned_job_with_readers_is_fed_and_takes_nothing_of_the_submitter() {
     assert!(dvm.running[&child].1.stdin);
     assert_eq!(dvm.stdin_reads, 0, "nothing is read from the submitter");
     give(&mut dvm, 1, "of the submitter");
-    dvm.ask(3, Request::Feed(JobId(2)));
+    dvm.ask(3, Request::Feed { job: JobId(2), ranks: Vec::new() });
     give(&mut dvm, 3, "abc");
     assert_eq!(given(&dvm, child), "abc");
 }
@@ -143,7 +159,7 @@ fn a_spawned_job_with_readers_is_fed_and_takes_nothing_of_the_submitter() {
 #[test]
 fn a_feeder_waits_for_readers_that_take_nothing() {
     let mut dvm = detached(Some(StdinTarget::All));
-    dvm.ask(2, Request::Feed(JobId(1)));
+    dvm.ask(2, Request::Feed { job: JobId(1), ranks: Vec::new() });
     dvm.flowing = false;
     let mut reads = 0;
     while dvm.stdin_reads > reads {

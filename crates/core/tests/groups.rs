@@ -5,9 +5,9 @@ mod common;
 use bytes::Bytes;
 use common::{Cluster, job, proc};
 use ferrite_core::{DaemonInput, DaemonTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
-use ferrite_types::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_TIMEOUT};
+use ferrite_types::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT};
 use ferrite_types::*;
-use ferrite_wire::{EventInfo, GroupBuilt, GroupPart, Members};
+use ferrite_wire::{CollectiveKind, EventInfo, GroupBuilt, GroupPart, Members};
 
 /// One process on each of that many nodes; the job goes on after failures.
 fn cluster(count: u32) -> Cluster {
@@ -78,6 +78,33 @@ fn a_group_that_misses_a_member_is_made_for_nobody() {
     make(&mut dvm, 1, "b", &[], 2);
     dvm.run();
     assert_eq!(answers(&dvm, 2), [0, 1].map(|at| (at, Err(PMIX_ERR_LOST_CONNECTION))));
+}
+
+/// A node whose library has given an attempt up ends it for all, also for those without a limit (spec L141).
+#[test]
+fn an_attempt_that_one_node_gives_up_ends_for_all_and_for_who_comes_later() {
+    let mut dvm = cluster(3);
+    let gives_up = |dvm: &mut Cluster, name: &str, token| {
+        let (kind, members) = (CollectiveKind::GroupConstruct(name.to_owned()), Members::of(JobId(1), Vec::new()));
+        let call = PmixCall::GiveUp { kind, members, status: PMIX_ERR_NOT_SUPPORTED, token: PmixToken(token) };
+        dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(call)));
+    };
+    make(&mut dvm, 0, "a", &[], 1);
+    gives_up(&mut dvm, "a", 1);
+    dvm.run();
+    make(&mut dvm, 2, "a", &[], 1);
+    dvm.run();
+    assert_eq!(answers(&dvm, 1), [0, 1, 2].map(|at| (at, Err(PMIX_ERR_NOT_SUPPORTED))));
+
+    // Who has lost the attempt already hears why, and the next attempt is another one.
+    gives_up(&mut dvm, "b", 2);
+    dvm.run();
+    make(&mut dvm, 0, "b", &[], 2);
+    make(&mut dvm, 2, "b", &[], 2);
+    (0..3).for_each(|at| make(&mut dvm, at, "b", &[], 3));
+    dvm.run();
+    assert_eq!(answers(&dvm, 2), [0, 1, 2].map(|at| (at, Err(PMIX_ERR_NOT_SUPPORTED))));
+    assert!(answers(&dvm, 3).iter().all(|(_, result)| result.is_ok()) && answers(&dvm, 3).len() == 3);
 }
 
 /// They have asked for it when they made the group (spec L64).

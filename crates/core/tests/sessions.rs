@@ -2,14 +2,15 @@
 
 mod common;
 
+use bytes::Bytes;
 use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{
-    AddedHost, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
-    ShrinkRequest, SlotChange,
+    AddedHost, EventInfo, EventRange, EventSource, ExtendRequest, GrowRequest, Inheritance, PmixEvent, Resize,
+    ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange, ToolName,
 };
 
 fn request(names: &[&str], terms: SessionTerms) -> GrowRequest {
@@ -84,6 +85,42 @@ fn daemons_are_told_the_session_of_a_job() {
         _ => None,
     };
     assert_eq!(dvm.pmix.iter().filter_map(told).collect::<Vec<_>>(), [(1, SessionId::DVM), (2, SessionId(1))]);
+}
+
+/// Jobs of another session do not hear of it, and tools are in the session of the DVM (spec L142).
+#[test]
+fn an_event_for_a_session_reaches_its_jobs_and_no_others() {
+    let mut dvm = elastic_dvm(2);
+    reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
+    dvm.submit(2, Submission::of(job("outside", 4)));
+    for request in [3, 4] {
+        dvm.submit(request, within(job("inside", 2), SessionChoice::Alloc("a1".into())));
+    }
+    // Jobs 2 and 3 have a process each on m0 and m1, which are daemons 2 and 3.
+    let raise = |dvm: &mut Cluster, at: u32, source: EventSource| {
+        dvm.pmix.clear();
+        let info = EventInfo::Raised(Bytes::new());
+        let event = Box::new(PmixEvent { code: PmixStatus(-3001), source, info });
+        let call = PmixCall::Event { event, range: EventRange::Session };
+        dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(call)));
+        dvm.run();
+        let heard = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
+            PmixEffect::Event { to, range, .. } => {
+                Some((at.0, to.iter().map(|proc| proc.job.0).collect::<Vec<_>>(), range.includes_tool("t", 0)))
+            }
+            _ => None,
+        };
+        let mut all: Vec<_> = dvm.pmix.iter().filter_map(heard).collect();
+        all.sort_unstable();
+        all
+    };
+    let proc = |job, rank| EventSource::Proc(ProcId { job: JobId(job), rank: Rank(rank) });
+    let inside = raise(&mut dvm, 2, proc(2, 0));
+    assert_eq!(inside, [(3, vec![2, 3], false)], "the library of its own node tells there");
+    let outside = raise(&mut dvm, 0, proc(1, 0));
+    assert!(outside.contains(&(1, vec![1, 1], true)) && outside.contains(&(2, vec![], true)), "{outside:?}");
+    let tool = ToolName { nspace: "t".to_owned(), rank: Some(0) };
+    assert_eq!(raise(&mut dvm, 0, EventSource::Tool(tool)), outside);
 }
 
 /// A request opens a session (spec S1, S3).

@@ -299,9 +299,12 @@ impl Proxy {
             }
             PmixCall::Session { token, .. } => self.refuse(token, "An order of the tool for sessions"),
             PmixCall::Log { token, .. } => self.refuse(token, "A text of the tool for a log"),
-            PmixCall::Event { event, .. } => {
-                let code = event.code.0;
-                notice::print(&format!("The event {code} of the tool is not passed on.\n{ATTACH}"));
+            PmixCall::Event { event, range } => {
+                self.requests().ask(Request::Raise { event, range }, |reply| {
+                    if let Reply::Refused(cause) = reply {
+                        notice::print(&format!("The tool's event reaches nobody.\n{cause}"));
+                    }
+                });
             }
             // Calls of processes, of which there are none here: the bridge has refused those of a tool already.
             PmixCall::Abort { token, .. }
@@ -312,6 +315,7 @@ impl Proxy {
             | PmixCall::Disconnect { token, .. }
             | PmixCall::GroupConstruct { token, .. }
             | PmixCall::GroupDestruct { token, .. }
+            | PmixCall::GiveUp { token, .. }
             | PmixCall::Data { token, .. }
             | PmixCall::Modex { token, .. }
             | PmixCall::Spawn { token, .. } => self.reply(token, PMIX_ERR_NOT_SUPPORTED),

@@ -3,11 +3,12 @@
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
+use ferrite_types::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use ferrite_types::{DaemonRank, Duration, ExitStatus, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::Submission;
 use ferrite_wire::{
-    Access, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource, GroupPart, GrowthOffer,
-    Members, Persistence, PmixEvent, ProcessSet, Withdrawal, WithdrawalAnswer,
+    Access, CollectiveKind, ControlOrder, DataCall, DataRange, DataRequest, EventInfo, EventRange, EventSource,
+    GroupPart, GrowthOffer, Members, Persistence, PmixEvent, ProcessSet, Withdrawal, WithdrawalAnswer,
 };
 
 use crate::event::Event;
@@ -168,11 +169,29 @@ impl World {
         self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
     }
 
+    /// Ends a collective that misses a local participant.
+    fn gives_up(&mut self, rank: DaemonRank, kind: Meeting, members: Members, all: Vec<ProcId>) {
+        let token = self.ask(rank, Waiting::Meeting(all));
+        let kind = match kind {
+            Meeting::Fence => CollectiveKind::PmixFence,
+            Meeting::Connect => CollectiveKind::PmixConnect,
+            Meeting::Disconnect => CollectiveKind::PmixDisconnect,
+            Meeting::Group(number) => CollectiveKind::GroupConstruct(group(members.job, number)),
+            Meeting::Ungroup(number) => CollectiveKind::GroupDestruct(group(members.job, number)),
+        };
+        let call = PmixCall::GiveUp { kind, members, status: PMIX_ERR_LOST_CONNECTION, token };
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
+    }
+
     /// Removes an ended process from all open collectives.
     pub(crate) fn leaves_meetings(&mut self, rank: DaemonRank, proc: ProcId) {
         let complete = self.hosts.get_mut(&rank).map(|host| host.pmix.proc_ended(proc)).unwrap_or_default();
         for (kind, members, all) in complete {
-            self.all_met(rank, kind, members, all);
+            // Libraries of version 5 and later fail an attempt that has lost a local member; older ones go on without.
+            match proc.rank.0 % 2 {
+                0 => self.all_met(rank, kind, members, all),
+                _ => self.gives_up(rank, kind, members, all),
+            }
         }
     }
 

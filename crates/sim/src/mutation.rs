@@ -12,7 +12,7 @@ use bytes::Bytes;
 use ferrite_core::{Effect, PmixEffect, Sink, StageEffect, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Signal};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message, Stream};
+use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, HeadMessage, Message, Stream};
 use serde::{Deserialize, Serialize};
 
 /// A planted fault.
@@ -64,6 +64,8 @@ pub enum Mutation {
     NoRestart,
     /// The library is not told of processes that fail before their init.
     NoAbsent,
+    /// A daemon does not say that its library has given up a collective.
+    QuietRefusal,
     /// The library says that it has read all that an ended process has sent, and has not.
     HeardTooSoon,
     /// Failures are announced twice.
@@ -332,7 +334,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// Faults that show in any run.
-    pub const ALL: [Mutation; 27] = [
+    pub const ALL: [Mutation; 28] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
@@ -352,6 +354,7 @@ impl Mutation {
         Mutation::TwoRestarts,
         Mutation::NoRestart,
         Mutation::NoAbsent,
+        Mutation::QuietRefusal,
         Mutation::HeardTooSoon,
         Mutation::ToldTwice,
         Mutation::NoDebugger,
@@ -606,6 +609,9 @@ impl Mutation {
             Mutation::TwoRestarts => double(wanted, is_restart),
             Mutation::NoRestart => wanted.retain(|e| !is_restart(e)),
             Mutation::NoAbsent => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Absent(_)))),
+            Mutation::QuietRefusal => wanted.retain(|e| {
+                !matches!(e, Effect::Transmit { frame, .. } if says(frame, |m| matches!(m, Message::Head(HeadMessage::CollectiveFailed { .. }))))
+            }),
             Mutation::ToldTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::Notify { .. }))),
             Mutation::NoExit => {
                 if rank == DaemonRank(1) {

@@ -147,6 +147,18 @@ pub enum StdinTarget {
     None,
 }
 
+impl StdinTarget {
+    /// True when these ranks are all readers; no ranks stand for whoever reads.
+    #[must_use]
+    pub fn is_for(self, ranks: &[Rank]) -> bool {
+        match self {
+            _ if ranks.is_empty() => true,
+            StdinTarget::Rank(reader) => ranks.iter().all(|rank| *rank == reader),
+            StdinTarget::All | StdinTarget::None => false,
+        }
+    }
+}
+
 /// The treatment of the job's output (`--output`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputOptions {

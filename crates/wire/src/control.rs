@@ -22,12 +22,12 @@ pub use self::job::{
 };
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{
-    CodecError, Fact, FilePiece, GrowRequest, JobResize, JobResized, Resize, ResizeRequest, Stream, Subject,
-    TimeWarning, ToolName,
+    CodecError, EventRange, Fact, FilePiece, GrowRequest, JobResize, JobResized, PmixEvent, Resize, ResizeRequest,
+    Stream, Subject, TimeWarning, ToolName,
 };
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 26;
+pub const CONTROL_VERSION: u16 = 27;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -163,6 +163,13 @@ pub enum Request {
         /// The processes; `None` = all.
         ranks: Option<Vec<Rank>>,
     },
+    /// Raises an event of a PMIx tool that directs this client (spec L143); answered by [`Reply::Ordered`].
+    Raise {
+        /// The event; its source is a tool.
+        event: Box<PmixEvent>,
+        /// Its addressees.
+        range: EventRange,
+    },
     /// Pulls the output of a job from now on, beside its submitter: [`DvmMessage::Launched`] says that it begins, and
     /// [`DvmMessage::Output`] brings it as the processes write it. Answered by [`Reply::Ordered`] at the job's end, and
     /// by a refusal when there is no such job or the client does not read.
@@ -170,8 +177,14 @@ pub enum Request {
     /// Feeds a job whose standard input is nobody's: it has readers, and was submitted with `detach` or spawned by a
     /// process. [`DvmMessage::Launched`] says that it may; [`DvmMessage::ReadStdin`] asks for each piece, when those
     /// who came earlier are done, and an empty piece ends the input for ever. Answered by [`Reply::Ordered`] at the end
-    /// of input, and by a refusal when the job takes none or is over before.
-    Feed(JobId),
+    /// of input, and by a refusal when the job takes none, when others than these ranks read it, or when the job is
+    /// over before.
+    Feed {
+        /// The job.
+        job: JobId,
+        /// Its readers; none = whoever reads.
+        ranks: Vec<Rank>,
+    },
     /// Asks for more or fewer nodes; answered by [`Reply::Resize`].
     Resize(Box<ResizeRequest>),
     /// Pushes a change of the size as a scheduler: new nodes are for everybody, and only a client that waits for the
@@ -219,8 +232,9 @@ impl Request {
             | Request::KillTree(_)
             | Request::Signal { .. }
             | Request::Release { .. }
+            | Request::Raise { .. }
             | Request::Pull(_)
-            | Request::Feed(_)
+            | Request::Feed { .. }
             | Request::Resize(_)
             | Request::Push(_)
             | Request::ResizeJob(_)

@@ -108,8 +108,17 @@ pub struct PmixEvent {
 /// The addressees of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventRange {
-    /// Every process of the DVM and every tool: the ranges session, global and undefined.
+    /// Every process of the DVM and every tool: the ranges global and undefined.
     Everyone,
+    /// Those of the source's session, which the head knows: it makes [`EventRange::Jobs`] of it (range session).
+    Session,
+    /// Every process of some jobs.
+    Jobs {
+        /// The jobs.
+        jobs: Vec<JobId>,
+        /// True for every tool as well.
+        tools: bool,
+    },
     /// Every process of this job (range namespace).
     Job(JobId),
     /// Those that are named (range custom).
@@ -133,6 +142,8 @@ impl EventRange {
     pub fn includes(&self, proc: ProcId) -> bool {
         match self {
             EventRange::Everyone => true,
+            EventRange::Session => false,
+            EventRange::Jobs { jobs, .. } => jobs.contains(&proc.job),
             EventRange::Job(job) => proc.job == *job,
             EventRange::Named { procs, .. } => {
                 procs.iter().any(|(job, ranks)| *job == proc.job && (ranks.is_empty() || ranks.contains(&proc.rank)))
@@ -145,7 +156,8 @@ impl EventRange {
     pub fn includes_tool(&self, nspace: &str, rank: u32) -> bool {
         match self {
             EventRange::Everyone => true,
-            EventRange::Job(_) => false,
+            EventRange::Jobs { tools, .. } => *tools,
+            EventRange::Session | EventRange::Job(_) => false,
             EventRange::Named { tools, .. } => {
                 tools.iter().any(|tool| tool.nspace == nspace && tool.rank.is_none_or(|named| named == rank))
             }
@@ -168,6 +180,9 @@ mod tests {
         assert!(named.includes(proc(1, 2)) && named.includes(proc(2, 7)) && named.includes_tool("t", 1));
         assert!(!named.includes(proc(1, 1)) && !named.includes(proc(3, 2)) && !named.includes_tool("t", 0));
         assert!(EventRange::Job(JobId(1)).includes(proc(1, 0)) && !EventRange::Job(JobId(1)).includes_tool("t", 1));
+        let some = |tools| EventRange::Jobs { jobs: vec![JobId(3)], tools };
+        assert!(some(true).includes(proc(3, 8)) && !some(true).includes(proc(1, 0)));
+        assert!(some(true).includes_tool("u", 0) && !some(false).includes_tool("u", 0));
         assert!(EventRange::Everyone.includes(proc(9, 9)) && EventRange::Everyone.includes_tool("u", 3));
         assert!(
             EventRange::only(proc(1, 2)).includes(proc(1, 2)) && !EventRange::only(proc(1, 2)).includes(proc(1, 3))

@@ -1,10 +1,11 @@
 //! Debuggers that are PMIx tools, and their daemons beside the processes of a job (docs/debugging.md).
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
 use super::context::{Context, Expect, finish};
@@ -53,6 +54,7 @@ pub(super) fn all() -> Vec<Scenario> {
         a_prterun_that_nobody_lets_go_on_says_so_and_ends_with_its_tool,
         a_debugger_starts_prun_and_directs_its_job,
         a_prun_that_nobody_lets_go_on_ends_with_its_tool,
+        events_of_a_debugger_that_directs_prun_reach_the_dvm,
     ]
 }
 
@@ -221,6 +223,28 @@ fn a_prun_that_nobody_lets_go_on_ends_with_its_tool(c: &Context) -> Result<()> {
     finish(silent)?.code(0)?;
     c.wait_for(0, "prun")?;
     c.tool("pdvm", "status")?.run()?.code(0)?;
+    stop_dvm(c)
+}
+
+/// (spec L143)
+fn events_of_a_debugger_that_directs_prun_reach_the_dvm(c: &Context) -> Result<()> {
+    let (raise, program) = (pmix_program("raise")?, pmix_program("debugger")?);
+    start_dvm(c, 1)?;
+    for node in [0, 1] {
+        let mut listener = Running::start_unread(c.bed().command(0, &raise)?.args(["listen", "2"]))?;
+        let mut said = BufReader::new(listener.child().stdout.take().context("no output")?);
+        let mut line = String::new();
+        said.read_line(&mut line)?;
+        ensure!(line == "listening\n", "the listener says {line:?}");
+        let run = launched_by_tool(c, node, "prun", "event", "n0:2", &[&program.to_string_lossy(), "child"])?;
+        finish(run)?.code(0)?;
+        let mut rest = String::new();
+        said.read_to_string(&mut rest)?;
+        for number in [0, 1] {
+            ensure!(rest.contains(&format!("0 heard {number} of 0")), "from n{node} it hears {rest:?}");
+        }
+        finish(listener)?.code(0)?;
+    }
     stop_dvm(c)
 }
 

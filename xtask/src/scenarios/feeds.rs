@@ -81,7 +81,9 @@ fn pmix_tools_feed_jobs_of_others(c: &Context) -> Result<()> {
     start_dvm(c, 2)?;
     let job = detached(c, "--stdin 1 --host n0,n1 --map-by node -n 2")?;
     says(&tool(c, 2, &[&job, "one", "two"])?.code(0)?, &["one SUCCESS", "two SUCCESS"])?;
-    says(&tool(c, 0, &[&job, "three", "end"])?.code(0)?, &["three SUCCESS", "end -173"])?;
+    // It is read by rank 1.
+    says(&tool(c, 0, &[&format!("{job}:0"), "astray"])?.code(0)?, &["astray -172"])?;
+    says(&tool(c, 0, &[&format!("{job}:1"), "three", "end"])?.code(0)?, &["three SUCCESS", "end -173"])?;
     c.tool("pdvm", &format!("wait {job}"))?.run()?.code(0)?;
     holds(&c.bed().shared().join("1"), "one\ntwo\nthree\n")?;
     let own = c.tool("prun", "--host n1 -n 1 sleep 1000")?.start()?;

@@ -15,7 +15,7 @@ pub(super) fn answer(mut dvm: Dvm, name: &JobName, json: bool) -> Result<String,
     let job = dvm.number_of(name)?;
     let (_, moment) = dvm.status()?;
     let mut dvm = WaitingDvm::of(dvm, Source::stdin())?;
-    match dvm.ask(Request::Feed(job))? {
+    match dvm.ask(Request::Feed { job, ranks: Vec::new() })? {
         Reply::Ordered if json => Ok(to_json(job, &moment)),
         Reply::Ordered => Ok(String::new()),
         _ => Err(dvm.astray()),

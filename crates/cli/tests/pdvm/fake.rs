@@ -161,7 +161,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Sessions => Reply::Sessions(vec![session()]),
         Request::Kill(_)
-        | Request::Feed(_)
+        | Request::Feed { .. }
         | Request::Signal { .. }
         | Request::Session { .. }
         | Request::Release { .. } => Reply::Ordered,
@@ -182,6 +182,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Batch(BatchOrder::Cancel(_)) => Reply::Ordered,
         Request::Batch(_)
         | Request::Facts(_)
+        | Request::Raise { .. }
         | Request::Submit(_)
         | Request::Pull(_)
         | Request::Defaults

@@ -50,6 +50,27 @@ impl Daemon {
         self.enter(key, data, cx);
     }
 
+    /// Handles a PMIx collective in which this node takes no part: the head ends the attempt for all, and those who
+    /// come later hear the same (spec L141).
+    pub(super) fn on_given_up(
+        &mut self,
+        kind: CollectiveKind,
+        members: Members,
+        status: PmixStatus,
+        token: PmixToken,
+        cx: &mut Cx,
+    ) {
+        if members.jobs().any(|(job, _)| !self.jobs.contains_key(&job)) {
+            return cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(status) }));
+        }
+        let key = self.next_key(kind, members);
+        if let Some(status) = self.collectives.failed.remove(&key) {
+            return cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(status) }));
+        }
+        self.collectives.tokens.insert(key.clone(), token);
+        cx.send_head(HeadMessage::CollectiveFailed { key, status });
+    }
+
     /// Handles the PMI-1 barrier that all local processes have entered.
     pub(super) fn on_barrier(&mut self, job: JobId, data: Bytes, cx: &mut Cx) {
         let key = self.next_key(CollectiveKind::Pmi1Barrier, Members::of(job, Vec::new()));

@@ -251,6 +251,9 @@ impl Daemon {
             PmixCall::GroupDestruct { name, members, token } => {
                 self.on_collective(CollectiveKind::GroupDestruct(name), members, Bytes::new(), token, cx);
             }
+            PmixCall::GiveUp { kind, members, status, token } => {
+                self.on_given_up(kind, members, status, token, cx);
+            }
             PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, Asker::Pmix(token), cx),
             PmixCall::Event { event, range } => self.on_event(event, range, cx),
             PmixCall::Alert { proc, event, range } => self.on_alert(proc, event, range, cx),

@@ -88,8 +88,8 @@ impl Requests {
     }
 
     /// Feeds a job whose standard input is nobody's; the feeder is asked for each piece.
-    pub(crate) fn feed(&self, job: JobId, feeder: Rc<dyn Submitter>) -> RequestId {
-        self.open(Request::Feed(job), Answer::Submitter(feeder))
+    pub(crate) fn feed(&self, job: JobId, ranks: Vec<Rank>, feeder: Rc<dyn Submitter>) -> RequestId {
+        self.open(Request::Feed { job, ranks }, Answer::Submitter(feeder))
     }
 
     pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {

@@ -8,7 +8,9 @@ use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
-use ferrite_wire::{CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject};
+use ferrite_wire::{
+    CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject,
+};
 
 use super::{allocate, control, events, groups, logs, published, query, session_control, spawn};
 use crate::Inbox;
@@ -100,17 +102,21 @@ impl Calls {
                 });
             }
             Upcall::Fence { procs, data, collect, timeout_s, local_status, reply } => {
-                let members = local_status.into_result().and_then(|()| participants(&procs, names));
-                match members {
-                    // libpmix 4.2.2 stores data of the second job's processes as that of the first: an error is better
-                    // than wrong values. Without collected data the processes get correct values on request.
-                    Ok(members) if collect && !members.others.is_empty() => reply.refuse(),
-                    Ok(members) => {
-                        let token = self.keep(members.job, Reply::Data(reply));
+                let members = match participants(&procs, names) {
+                    Ok(members) => members,
+                    Err(status) => return reply.complete(Err(status)),
+                };
+                // libpmix 4.2.2 stores data of the second job's processes as that of the first: an error is better
+                // than wrong values. Without collected data the processes get correct values on request.
+                let is_mixed = collect && !members.others.is_empty();
+                let status = if is_mixed { Err(Status::NOT_SUPPORTED) } else { local_status.into_result() };
+                let token = self.keep(members.job, Reply::Data(reply));
+                match status {
+                    Ok(()) => {
                         self.pass(PmixCall::Fence { members, data: Bytes::from(data), token });
                         self.limit(token, timeout_s);
                     }
-                    Err(status) => reply.complete(Err(status)),
+                    Err(status) => self.give_up_meeting(CollectiveKind::PmixFence, members, status, token),
                 }
             }
             Upcall::DirectModex { proc, required_key, timeout_s, reply } => {
@@ -131,20 +137,26 @@ impl Calls {
             }
             Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply } => {
                 // Who names nobody wants to be taken into a group by others.
-                let part = match procs.is_empty() {
-                    true => Err(Status::NOT_SUPPORTED),
-                    false => local_status.into_result().and_then(|()| groups::part(makes, &info)),
+                if procs.is_empty() {
+                    return reply.refuse();
+                }
+                let members = match participants(&procs, names) {
+                    Ok(members) => members,
+                    Err(status) => return reply.complete(Err(status)),
                 };
-                match part.and_then(|part| Ok((part, participants(&procs, names)?))) {
-                    Ok((part, members)) => {
-                        let token = self.keep(members.job, Reply::Group { members: procs, reply });
+                let token = self.keep(members.job, Reply::Group { members: procs, reply });
+                match local_status.into_result().and_then(|()| groups::part(makes, &info)) {
+                    Ok(part) => {
                         self.pass(match part {
                             Some(part) => PmixCall::GroupConstruct { name, members, part, token },
                             None => PmixCall::GroupDestruct { name, members, token },
                         });
                         self.limit(token, timeout_s);
                     }
-                    Err(status) => reply.complete(Err(status)),
+                    Err(status) => {
+                        let kind = if makes { CollectiveKind::GroupConstruct } else { CollectiveKind::GroupDestruct };
+                        self.give_up_meeting(kind(name), members, status, token);
+                    }
                 }
             }
             Upcall::Publish { proc, info, reply } => {
@@ -364,6 +376,12 @@ impl Calls {
             }
             Err(status) => reply.complete(Err(status)),
         }
+    }
+
+    /// Ends a collective in which this node cannot take part, for all of its members (spec L141).
+    fn give_up_meeting(&self, kind: CollectiveKind, members: Members, status: Status, token: PmixToken) {
+        tracing::debug!(?kind, %status, "this node gives a collective up");
+        self.pass(PmixCall::GiveUp { kind, members, status: PmixStatus(status.0), token });
     }
 
     fn ask(&mut self, call: Result<DataCall, Status>, reply: Reply) {

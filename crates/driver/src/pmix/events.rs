@@ -24,7 +24,8 @@ pub(super) fn raised(
 ) -> Result<Option<(Box<PmixEvent>, EventRange)>, Status> {
     let range = match u32::from(range) {
         sys::PMIX_RANGE_RM => return Ok(None),
-        sys::PMIX_RANGE_UNDEF | sys::PMIX_RANGE_SESSION | sys::PMIX_RANGE_GLOBAL => EventRange::Everyone,
+        sys::PMIX_RANGE_UNDEF | sys::PMIX_RANGE_GLOBAL => EventRange::Everyone,
+        sys::PMIX_RANGE_SESSION => EventRange::Session,
         sys::PMIX_RANGE_NAMESPACE => match &source {
             EventSource::Proc(proc) => EventRange::Job(proc.job),
             EventSource::Tool(tool) => {
@@ -329,9 +330,10 @@ mod tests {
         let raise = |range: u32, info: &[Info]| raised("d", source.clone(), Status(-3000), range as u8, info);
         let range_of = |range, info: &[Info]| raise(range, info).map(|event| event.map(|(_, range)| range));
         assert_eq!(range_of(sys::PMIX_RANGE_RM, &[]), Ok(None));
-        for range in [sys::PMIX_RANGE_UNDEF, sys::PMIX_RANGE_SESSION, sys::PMIX_RANGE_GLOBAL] {
+        for range in [sys::PMIX_RANGE_UNDEF, sys::PMIX_RANGE_GLOBAL] {
             assert_eq!(range_of(range, &[]), Ok(Some(EventRange::Everyone)));
         }
+        assert_eq!(range_of(sys::PMIX_RANGE_SESSION, &[]), Ok(Some(EventRange::Session)));
         assert_eq!(range_of(sys::PMIX_RANGE_NAMESPACE, &[]), Ok(Some(EventRange::Job(JobId(1)))));
         assert_eq!(range_of(sys::PMIX_RANGE_CUSTOM, &[]), Err(Status::BAD_PARAM), "nobody is named");
         assert_eq!(range_of(sys::PMIX_RANGE_INVALID, &[]), Err(Status::BAD_PARAM));

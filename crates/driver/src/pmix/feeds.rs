@@ -70,11 +70,11 @@ type Feeders = BTreeMap<(Proc, String), Rc<Feeder>>;
 
 impl Feeds {
     /// Passes a piece on to a job that the tool has not spawned; the first one asks the head whether it may (spec
-    /// L146). `open` opens a way to the head.
+    /// L146). `ranks` are the readers that the tool names, and `open` opens a way to the head.
     pub(super) fn push(
         &self,
         tool: Proc,
-        nspace: &str,
+        (nspace, ranks): (&str, Vec<Rank>),
         dvm: &str,
         data: Vec<u8>,
         reply: Completer<()>,
@@ -85,11 +85,17 @@ impl Feeds {
         };
         let key = (tool, nspace.to_owned());
         let known = self.0.borrow().get(&key).cloned();
-        if let Some(feeder) = known {
-            return feeder.push(data, reply);
+        match known {
+            Some(feeder) if feeder.ranks == ranks => return feeder.push(data, reply),
+            Some(_) => {
+                tracing::warn!(nspace, ?ranks, "a PMIx tool feeds other ranks of this job already");
+                return reply.complete(Err(Status::NOT_SUPPORTED));
+            }
+            None => {}
         }
         let feeder = Rc::new(Feeder {
             key: key.clone(),
+            ranks: ranks.clone(),
             feeds: self.clone(),
             requests: open(),
             request: Cell::default(),
@@ -97,7 +103,7 @@ impl Feeds {
         });
         self.0.borrow_mut().insert(key, feeder.clone());
         feeder.push(data, reply);
-        feeder.request.set(Some(feeder.requests.feed(job, feeder.clone())));
+        feeder.request.set(Some(feeder.requests.feed(job, ranks, feeder.clone())));
         feeder.feed();
     }
 
@@ -117,6 +123,8 @@ impl Feeds {
 /// A tool that feeds a job.
 struct Feeder {
     key: (Proc, String),
+    /// The readers that the tool has named; none = whoever reads.
+    ranks: Vec<Rank>,
     feeds: Feeds,
     requests: Requests,
     request: Cell<Option<RequestId>>,

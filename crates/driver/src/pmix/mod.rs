@@ -466,7 +466,9 @@ impl Shared {
     /// Passes an event of a local process or tool on.
     fn raise(&self, code: Status, source: &Proc, range: u8, info: &[Info]) {
         let proc = calls::find(source, &self.names.borrow()).map(EventSource::Proc);
-        let is_tool = self.tools.get().is_some_and(|tools| tools.borrow().knows(source));
+        // Before it lets its launcher go on, the tool that has started it is the only one there.
+        let is_caller = self.called.borrow().is_some();
+        let is_tool = is_caller || self.tools.get().is_some_and(|tools| tools.borrow().knows(source));
         let Some(from) = proc.or_else(|| is_tool.then(|| tool_source(source))) else {
             return tracing::warn!(?code, ?source, "an event of a stranger is not passed on");
         };

@@ -38,6 +38,8 @@ struct Wish<'a> {
     alloc_ref: Option<&'a str>,
     session: Option<u32>,
     local: bool,
+    /// True when the smallest and the largest value are wanted, for which PMIx has no keys.
+    extremes: bool,
     /// True when a qualifier that counts cannot be honoured.
     is_odd: bool,
 }
@@ -84,6 +86,9 @@ impl<'a> Wish<'a> {
                 wish.is_odd |= number.is_none();
             } else if info.is(sys::PMIX_QUERY_LOCAL_ONLY) {
                 wish.local = info.value != Value::Bool(false);
+            } else if info.is(sys::PMIX_QUERY_REPORT_MINMAX) {
+                wish.extremes = info.value != Value::Bool(false);
+                wish.is_odd |= wish.extremes && question.required.contains(&info.key);
             } else if !OF_THE_WAY.iter().any(|key| info.is(key)) && question.required.contains(&info.key) {
                 wish.is_odd = true;
             }
@@ -394,6 +399,9 @@ fn proc<'a>(wish: &Wish<'_>, facts: &Facts<'a>) -> Result<&'a ProcStatus, Status
 /// The memory of the daemon and the mean of the processes on this node, in MB.
 fn memory_usage(place: &Place<'_>, wish: &Wish<'_>, facts: &Facts<'_>) -> Result<Value, Status> {
     const MB: f64 = 1024.0 * 1024.0;
+    if wish.extremes {
+        return Err(Status::NOT_SUPPORTED);
+    }
     let read = |proc: &ProcStatus| proc.pid.and_then(|pid| (place.memory)(pid));
     let used: Vec<u64> = chosen(place, wish, facts, true)?.filter_map(read).collect();
     if used.is_empty() || wish.hostname.is_some_and(|name| name != place.hostname) {
@@ -689,6 +697,9 @@ mod tests {
         let num = [sys::PMIX_QUERY_NUM_PSETS];
         assert!(answer(ask(&num, odd(), &[]), &[sets()]).is_ok(), "nobody insists");
         assert_eq!(answer(ask(&num, odd(), &[sys::PMIX_QUERY_REPORT_AVG]), &[sets()]), Err(Status::NOT_SUPPORTED));
+        let extremes = || vec![Info::new(sys::PMIX_QUERY_REPORT_MINMAX, true), Info::new(sys::PMIX_NSPACE, "d@3")];
+        let memory = ask(&[sys::PMIX_QUERY_MEMORY_USAGE], extremes(), &[]);
+        assert_eq!(answer(memory, &[]), Err(Status::NOT_SUPPORTED), "a mean is neither");
         assert_eq!(answer(ask(&[sys::PMIX_JOB_SIZE], vec![], &[]), &[]), Err(Status::BAD_PARAM), "of which job");
         let stranger = vec![Info::new(sys::PMIX_NSPACE, "e@3")];
         assert_eq!(answer(ask(&[sys::PMIX_JOB_SIZE], stranger, &[]), &[]), Err(Status::NOT_FOUND));

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use ferrite_core::RequestId;
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{DaemonRank, JobId, PmixStatus, Rank};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, Rank, StdinTarget};
 use ferrite_wire::control::{Reply, Request, Submission, Watch};
 use ferrite_wire::{EventRange, ResizeOutcome, ResizeRequest, Stream, ToolName};
 use tokio::sync::Notify;
@@ -90,6 +90,15 @@ struct Tool {
 /// True for a tool that says, when it attaches or makes a request, that it is the scheduler.
 fn is_scheduler(info: &[Info]) -> bool {
     info.iter().any(|info| info.is(sys::PMIX_SERVER_SCHEDULER) && info.value == Value::Bool(true))
+}
+
+/// The ranks among the targets of input, sorted; none = the whole job is named.
+fn readers(targets: &[Proc]) -> Vec<Rank> {
+    if targets.iter().any(|target| target.rank == Proc::WILDCARD) {
+        return Vec::new();
+    }
+    let ranks: BTreeSet<Rank> = targets.iter().map(|target| Rank(target.rank)).collect();
+    ranks.into_iter().collect()
 }
 
 impl Tools {
@@ -254,7 +263,8 @@ impl Tools {
                 let submission = Submission { launcher: tool.nspace.clone(), watch, ..submission };
                 let (requests, pulls, ends) = (requests.clone(), self.pulls.clone(), self.ends.clone());
                 let job = ToolJob::new(tool, &self.dvm, reply, library, requests.clone(), pulls, tells_start);
-                let job = Rc::new(ToolJob { ends, ..job });
+                let stdin = submission.spec.stdin.unwrap_or(StdinTarget::Rank(Rank(0)));
+                let job = Rc::new(ToolJob { ends, stdin, ..job });
                 let request = requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);
                 jobs.push((request, job));
@@ -270,10 +280,19 @@ impl Tools {
         let Some(nspace) = targets.first().map(|target| target.nspace.as_str()) else {
             return reply.complete(Err(Status::BAD_PARAM));
         };
+        if targets.iter().any(|target| target.nspace != nspace) {
+            tracing::warn!(?tool, "a PMIx tool feeds one job at a time");
+            return reply.complete(Err(Status::NOT_SUPPORTED));
+        }
+        let ranks = readers(targets);
         let mut jobs = self.tools.values().flat_map(|tool| &tool.jobs);
         match jobs.find(|(_, job)| nspace == job.nspace.borrow().as_str()) {
-            Some((_, job)) => job.push(data, reply),
-            None => self.feeds.push(tool, nspace, &self.dvm, data, reply, &|| self.way.open()),
+            Some((_, job)) if job.stdin.is_for(&ranks) => job.push(data, reply),
+            Some((_, job)) => {
+                tracing::warn!(nspace, ?ranks, readers = ?job.stdin, "a PMIx tool feeds ranks that do not read alone");
+                reply.complete(Err(Status::NOT_SUPPORTED));
+            }
+            None => self.feeds.push(tool, (nspace, ranks), &self.dvm, data, reply, &|| self.way.open()),
         }
     }
 
@@ -376,6 +395,8 @@ struct ToolJob {
     pulls: Pulls,
     /// Rings when it is over.
     ends: Rc<Notify>,
+    /// The readers of its standard input.
+    stdin: StdinTarget,
     dvm: String,
     library: Library,
     /// True when the tool is told here that the job has begun.
@@ -412,6 +433,7 @@ impl ToolJob {
             tool,
             pulls,
             ends: Rc::default(),
+            stdin: StdinTarget::None,
             tells_start,
             dvm: dvm.to_owned(),
             library: library.clone(),

@@ -26,7 +26,8 @@ impl Invariant for PmixAnswers {
                     | PmixCall::Connect { token, members }
                     | PmixCall::Disconnect { token, members }
                     | PmixCall::GroupConstruct { token, members, .. }
-                    | PmixCall::GroupDestruct { token, members, .. } => (token, members.job),
+                    | PmixCall::GroupDestruct { token, members, .. }
+                    | PmixCall::GiveUp { token, members, .. } => (token, members.job),
                     PmixCall::Spawn { token, proc, .. } | PmixCall::Control { token, by: Some(proc), .. } => {
                         (token, proc.job)
                     }

@@ -17,12 +17,13 @@ impl Head {
             Request::KillTree(job) => self.kill_tree(job, cx),
             Request::Signal { job, signal } => self.signal(job, signal, cx),
             Request::Release { job, ranks } => self.release_stopped(job, ranks, cx),
+            Request::Raise { event, range } => self.raise_of_tool(*event, range, cx),
             Request::Terminate => {
                 cx.reply(id, Reply::Ordered);
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
             Request::Pull(job) => return self.on_pull(id, job, cx),
-            Request::Feed(job) => return self.on_feed(id, job, cx),
+            Request::Feed { job, ranks } => return self.on_feed(id, job, &ranks, cx),
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Push(request) => return self.on_push(id, &request, cx),
             Request::ResizeJob(ask) => return self.on_job_resize(id, &ask, cx),

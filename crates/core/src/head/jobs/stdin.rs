@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, JobId, RankSet, StdinTarget};
+use ferrite_types::{DaemonRank, JobId, Rank, RankSet, StdinTarget};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Dest, StdinDest};
 
@@ -104,8 +104,9 @@ impl Feeds {
 }
 
 impl Head {
-    /// Lets a client feed a job whose standard input is nobody's (spec L146).
-    pub(in crate::head) fn on_feed(&mut self, request: RequestId, id: JobId, cx: &mut Cx) {
+    /// Lets a client feed a job whose standard input is nobody's (spec L146). Its pieces go to all readers, so that it
+    /// names those or none.
+    pub(in crate::head) fn on_feed(&mut self, request: RequestId, id: JobId, ranks: &[Rank], cx: &mut Cx) {
         let Some(job) = self.jobs.get(id) else {
             let refusal = self.no_such_job(id);
             return cx.reply(request, refusal);
@@ -119,6 +120,12 @@ impl Head {
             Some(format!("The standard input of job {id} is that of its submitter."))
         } else if job.launch().is_some_and(|launch| launch.stdin.ended) {
             Some(format!("The standard input of job {id} has ended already."))
+        } else if let Some(readers) = job.spec.stdin.filter(|readers| !readers.is_for(ranks)) {
+            let who = match readers {
+                StdinTarget::Rank(rank) => format!("rank {rank} alone"),
+                StdinTarget::All | StdinTarget::None => "all of its ranks alike".to_owned(),
+            };
+            Some(format!("The standard input of job {id} is read by {who}."))
         } else if !self.jobs.feeds.add(request, id) {
             Some(format!("{MOST_FEEDERS} clients feed job {id} or wait for that already."))
         } else {
