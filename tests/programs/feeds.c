@@ -1,6 +1,7 @@
-/* A tool that feeds jobs (PMIx_IOF_push), without MPI: `feeds NSPACE[:RANK] PIECE...` gives each piece, and a line's end,
-   to the job, or to that rank of it, and says on standard error what became of it: `PIECE STATUS`. The piece `end` is the end of input.
-   `feeds spawn PROGRAM ARGS...` is a process that spawns one, whose rank 0 has a standard input of its own. */
+/* A tool that feeds jobs (PMIx_IOF_push), without MPI: `feeds NSPACE[:RANK] PIECE...` gives each piece, and a line's
+   end, to the job, or to that rank of it, and says on standard error what became of it: `PIECE STATUS`. The piece `end`
+   is the end of input. `feeds spawn PROGRAM ARGS...` is a process that spawns one, whose rank 0 has a standard input of
+   its own. */
 
 #include <pmix_tool.h>
 #include <stdio.h>

@@ -275,7 +275,7 @@ impl Proxy {
         }
     }
 
-    /// Answers a call of the tool, by a request if there is one that does it.
+    /// Answers a call of the tool, by a request if there is one that does it. An event goes to the DVM (spec L143).
     fn answer(&mut self, call: PmixCall) {
         match call {
             PmixCall::Query { about, token } => {
