@@ -40,7 +40,7 @@ _prterun() {
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:(slot node fill span)' \
 '*--bind-to=[Objects to bind to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[\:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
 '--mem=[Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. What a process really uses is not limited]:SIZE:_default' \
-'*--resource=[Amounts that each process takes of its node besides a slot, as fpga=1; the parameter ferrite_resources states those of the nodes]:NAME=AMOUNT,...:_default' \
+'*--resource=[Amounts that each process takes of its node, or of what all nodes share, besides a slot, as fpga=1; all of them take licence=1/job together. The parameter ferrite_resources states what there is]:NAME=AMOUNT[/job],...:_default' \
 '*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[\:SLOTS],...:_hosts' \
 '--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_files' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_files' \

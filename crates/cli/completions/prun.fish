@@ -43,7 +43,7 @@ core:overload-allowed\t''
 core:if-supported\t''
 core:REPORT\t''"
 complete -c prun -l mem -d 'Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. What a process really uses is not limited' -r
-complete -c prun -l resource -d 'Amounts that each process takes of its node besides a slot, as fpga=1; the parameter ferrite_resources states those of the nodes' -r
+complete -c prun -l resource -d 'Amounts that each process takes of its node, or of what all nodes share, besides a slot, as fpga=1; all of them take licence=1/job together. The parameter ferrite_resources states what there is' -r
 complete -c prun -l add-host -d 'Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)' -r -f -a "(__fish_print_hostnames)"
 complete -c prun -l add-hostfile -d 'File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host' -r -F
 complete -c prun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r -F

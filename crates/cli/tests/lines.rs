@@ -58,9 +58,12 @@ fn values_may_begin_with_a_hyphen_and_look_like_anything() {
 
 #[test]
 fn each_program_takes_its_own_resources() {
-    let run = run("--mem 1.5G --resource fpga=1,disk=20 ./a : --resource gpu=2 --resource disk=1 ./b : ./c");
+    let run =
+        run("--mem 1.5G --resource fpga=1,disk=20 ./a : --resource gpu=2 --resource disk=1,licence=2/job ./b : ./c");
     let takes: Vec<String> = run.spec.apps.iter().map(|app| amounts_in_words(&app.takes)).collect();
     assert_eq!(takes, ["disk=20 and fpga=1 and mem=1.5 GiB", "disk=1 and gpu=2", ""]);
+    let once: Vec<String> = run.spec.apps.iter().map(|app| amounts_in_words(&app.takes_once)).collect();
+    assert_eq!(once, ["", "licence=2", ""]);
 }
 
 #[test]

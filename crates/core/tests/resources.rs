@@ -6,7 +6,7 @@ use common::elastic::{ELASTIC, on};
 use common::{Cluster, dvm_with, job};
 use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixToken, Timer};
 use ferrite_map::directive::parse_map_by;
-use ferrite_types::resources::parse_amounts;
+use ferrite_types::resources::parse_takes;
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{JobResize, JobResizeOutcome, SizeChange};
@@ -14,7 +14,8 @@ use ferrite_wire::{JobResize, JobResizeOutcome, SizeChange};
 /// A job of which each process takes this.
 fn taking(np: u32, takes: &str) -> Submission {
     let mut spec = job("a.out", np);
-    spec.apps[0].takes = parse_amounts(takes).expect("amounts");
+    let takes = parse_takes(takes).expect("amounts");
+    (spec.apps[0].takes, spec.apps[0].takes_once) = (takes.each, takes.once);
     Submission::of(spec)
 }
 
@@ -27,7 +28,7 @@ fn elastic_taking(takes: &str) -> Submission {
     let mut submission = on("solver", &["n0"]);
     submission.spec.options.elastic = Some(SizeRange { min: 1, max: 8 });
     submission.spec.options.grace = Some(Grace { time: Duration::from_secs(10), signal: None });
-    submission.spec.apps[0].takes = parse_amounts(takes).expect("amounts");
+    submission.spec.apps[0].takes = parse_takes(takes).expect("amounts").each;
     submission
 }
 
@@ -178,4 +179,94 @@ fn an_offer_that_is_not_taken_gives_its_resources_back() {
         matches!(dvm.reply(2), Reply::JobResized(resized) if matches!(resized.outcome, JobResizeOutcome::Failed(_)))
     );
     assert_eq!(in_use(&mut dvm, 91), "n0 fpga 1/2");
+}
+
+/// `licence 1/8`: what is in use of what all nodes share.
+fn shared(dvm: &mut Cluster, id: u64) -> String {
+    dvm.ask(id, Request::Status);
+    let Reply::Status(status) = dvm.reply(id) else { panic!("a status") };
+    let all = status.resources.iter().map(|r| format!("{} {}/{}", r.name, r.in_use, r.amount));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// A job waits for what all nodes share, on whichever node others have it, and is told for what (spec L151).
+#[test]
+fn a_job_waits_for_what_all_nodes_share() {
+    let mut dvm = dvm_with(3, &[("ferrite_resources", "dvm:licence=3")]);
+    let at = |host: &str, takes: &str| {
+        let mut submission = on("a.out", &[host]);
+        let takes = parse_takes(takes).expect("amounts");
+        (submission.spec.apps[0].takes, submission.spec.apps[0].takes_once) = (takes.each, takes.once);
+        patient(submission)
+    };
+    dvm.submit(1, at("n0", "licence=1"));
+    dvm.submit(9, patient(taking(1, "fpga=1/job")));
+    assert_ne!(dvm.code_of(9), 0, "the nodes share no such thing");
+    dvm.submit(2, at("n1", "licence=1/job"));
+    assert_eq!(shared(&mut dvm, 90), "licence 2/3");
+    dvm.submit(3, taking(2, "licence=1"));
+    assert_ne!(dvm.code_of(3), 0, "who does not wait is refused");
+    dvm.submit(4, at("n2", "licence=2"));
+    let why = "licence=2 of the DVM, which has 1 of 3 free (10 of 12 slots are free, 0 jobs are before it)";
+    assert_eq!(waits_for(&mut dvm, 91, 5), why);
+    for (id, takes) in [(5, "licence=4"), (6, "licence=4/job")] {
+        dvm.submit(id, patient(taking(1, takes)));
+        assert_ne!(dvm.code_of(id), 0, "{takes} can never be had");
+    }
+    dvm.exit_job(3);
+    assert_eq!((running(&dvm, 5), shared(&mut dvm, 92)), (1, "licence 3/3".to_owned()));
+    dvm.exit_all();
+    assert_eq!(shared(&mut dvm, 93), "licence 0/3");
+}
+
+/// A lost node gives back what its processes had of what all nodes share (spec L151).
+#[test]
+fn a_lost_node_gives_back_what_all_nodes_share() {
+    let mut dvm = dvm_with(3, &[("ferrite_resources", "dvm:licence=2")]);
+    let mut submission = on("a.out", &["n2"]);
+    submission.spec.apps[0].takes = parse_takes("licence=2").expect("amounts").each;
+    dvm.submit(1, submission);
+    dvm.submit(2, patient(taking(2, "licence=1")));
+    assert_eq!((running(&dvm, 2), shared(&mut dvm, 90)), (0, "licence 2/2".to_owned()));
+    dvm.crash(2);
+    assert_eq!((running(&dvm, 2), shared(&mut dvm, 91)), (2, "licence 2/2".to_owned()));
+    dvm.exit_all();
+    assert_eq!(shared(&mut dvm, 92), "licence 0/2");
+}
+
+/// An offer keeps what all nodes share, and more nodes are not fetched where they would not help (spec L151).
+#[test]
+fn an_offer_keeps_what_all_nodes_share() {
+    let mut params = ELASTIC.to_vec();
+    params.push(("ferrite_resources", "dvm:licence=3"));
+    let mut dvm = dvm_with(2, &params);
+    dvm.submit(1, elastic_taking("licence=1"));
+    dvm.ask(2, order(SizeChange::More(3)));
+    assert!(text_of(&dvm, 2).contains("2 slots with licence=1 each are free"), "{}", text_of(&dvm, 2));
+    let nodes = Some(Box::new(ferrite_wire::GrowRequest { count: 1, ..Default::default() }));
+    let with_nodes =
+        JobResize { job: JobId(1), size: SizeChange::More(3), time_s: None, force: false, wait: true, nodes };
+    dvm.ask(3, Request::ResizeJob(with_nodes));
+    assert!(text_of(&dvm, 3).contains("More nodes bring no more of it"), "{}", text_of(&dvm, 3));
+    dvm.ask(4, order(SizeChange::More(2)));
+    assert_eq!(shared(&mut dvm, 90), "licence 3/3");
+    spawn(&mut dvm, rank(1, 0), 2);
+    assert!(text_of(&dvm, 4).contains("Done"), "{}", text_of(&dvm, 4));
+    assert_eq!(shared(&mut dvm, 91), "licence 3/3");
+    dvm.exit_all();
+    assert_eq!(shared(&mut dvm, 92), "licence 0/3");
+}
+
+/// What an offer keeps of what all nodes share is free again when its time is over (spec L151).
+#[test]
+fn an_offer_that_is_not_taken_gives_back_what_all_nodes_share() {
+    let mut params = ELASTIC.to_vec();
+    params.push(("ferrite_resources", "dvm:licence=3"));
+    let mut dvm = dvm_with(1, &params);
+    dvm.submit(1, elastic_taking("licence=1"));
+    dvm.ask(2, order(SizeChange::More(2)));
+    assert_eq!(shared(&mut dvm, 90), "licence 3/3");
+    dvm.pass(Duration::from_secs(40));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
+    assert_eq!(shared(&mut dvm, 91), "licence 1/3");
 }

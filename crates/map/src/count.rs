@@ -37,6 +37,8 @@ pub(crate) enum TooMany {
     Processors(u32),
     /// The resources, which suffice for this many processes.
     Resources(u32),
+    /// What all nodes share, which suffices for this many processes.
+    Shared(u32),
 }
 
 /// The requested number of processes.
@@ -49,9 +51,11 @@ pub(crate) struct Wanted {
     pub(crate) oversubscribe: bool,
     /// True when processes are spread evenly over the nodes.
     pub(crate) even: bool,
+    /// Processes for which what all nodes share suffices; `None` = they take nothing of it.
+    pub(crate) shared: Option<u32>,
 }
 
-/// Returns the number of processes on each node, within all limits (spec L149).
+/// Returns the number of processes on each node, within all limits (spec L149, L151).
 pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     let processed: Vec<Limit> = limits.iter().map(|limit| limit.within(limit.processors)).collect();
     let bound: Vec<Limit> = processed.iter().map(|limit| limit.within(limit.resources)).collect();
@@ -60,13 +64,18 @@ pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<
     let asked = wanted.np;
     let wanted = match asked {
         None if map.per_resource().is_none() => {
-            Wanted { np: Some(free(if wanted.as_fits { &bound } else { limits })), ..wanted }
+            let free = free(if wanted.as_fits { &bound } else { limits });
+            Wanted { np: Some(free.min(wanted.shared.unwrap_or(u32::MAX))), ..wanted }
         }
         _ => wanted,
     };
     let plan = plan_within(map, wanted, &bound);
-    if plan.is_ok() {
-        return plan;
+    if let Ok(plan) = plan {
+        let short = wanted.shared.filter(|shared| sum(&plan) > u64::from(*shared));
+        return short.map_or(Ok(plan), |shared| Err(TooMany::Shared(shared)));
+    }
+    if wanted.shared == Some(0) && plan_within(map, Wanted { np: asked, ..wanted }, &bound).is_ok() {
+        return Err(TooMany::Shared(0));
     }
     // The first limit that is exceeded is the one to name; no process at all exceeds none.
     let wanted = Wanted { np: wanted.np.filter(|np| *np > 0 || asked == Some(0)), ..wanted };
@@ -190,7 +199,8 @@ mod tests {
     }
 
     fn planned(map: Mapper, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
-        plan(map, Wanted { np, as_fits: false, oversubscribe, even: map == Mapper::Node }, limits)
+        let even = map == Mapper::Node;
+        plan(map, Wanted { np, as_fits: false, oversubscribe, even, shared: None }, limits)
     }
 
     #[test]

@@ -286,6 +286,34 @@ pub enum MapError {
         /// The nodes, with their amounts of each resource.
         nodes: Vec<(String, Vec<ResourceAmount>)>,
     },
+    /// Processes that take more than is left of what all nodes of the DVM share.
+    #[error("{}", shared_short(*asked, program, each, once, *room, amounts))]
+    NotEnoughShared {
+        /// Processes asked for; `None` = as many as fit.
+        asked: Option<u32>,
+        /// The app's program.
+        program: String,
+        /// What each process takes.
+        each: Amounts,
+        /// What they take together.
+        once: Amounts,
+        /// Processes that fit.
+        room: u32,
+        /// The amounts of each of these resources.
+        amounts: Vec<ResourceAmount>,
+    },
+    /// An amount for the whole job of something that the nodes of the DVM do not share.
+    #[error(
+        "{program:?} is to take {resource} once for the whole job (/job), and the DVM has no {resource} that all nodes \
+         share\nThe parameter ferrite_resources of the DVM states such resources: --prtemca ferrite_resources \
+         dvm:{resource}=2. Of a resource of nodes each process takes its own: --resource {resource}=1"
+    )]
+    NotShared {
+        /// The resource.
+        resource: String,
+        /// The app's program.
+        program: String,
+    },
     /// More processes than a map can hold.
     #[error("{procs} processes are more than one job can have ({})", JobMap::MAX_PROCS)]
     TooManyProcs {
@@ -321,12 +349,12 @@ pub struct NodeSlots {
     pub share: Option<u32>,
 }
 
-/// A resource of one node, for the message about too few resources.
+/// A resource of one node, or of the DVM, for the message about too few resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceAmount {
     /// The resource.
     pub resource: String,
-    /// What the node has, and what running jobs take of it; `None` = nobody has stated it.
+    /// What the node, or the DVM, has, and what running jobs take of it; `None` = nobody has stated it.
     pub there: Option<(u64, u64)>,
     /// What other programs of this job take.
     pub own: u64,
@@ -468,17 +496,55 @@ fn resources_short(
                  {name}={example}"
             );
         }
-        (None, true) => {
-            let fewer =
-                if room > 0 { format!("Ask for fewer processes (-n {room}), or wait") } else { "Wait".to_owned() };
-            let _ = write!(text, "\n{fewer} for what is in use: --wait-for-slots (prun)");
-        }
-        (None, false) if room > 0 => {
-            let _ = write!(text, "\nAsk for fewer processes (-n {room}), or for less for each of them.");
-        }
-        (None, false) => text.push_str("\nAsk for less for each process."),
+        (None, in_use) => text.push_str(&less_of(room, in_use, "each of them")),
     }
     text
+}
+
+fn shared_short(
+    asked: Option<u32>,
+    program: &str,
+    each: &Amounts,
+    once: &Amounts,
+    room: u32,
+    amounts: &[ResourceAmount],
+) -> String {
+    let procs = asked.map_or_else(|| "processes".to_owned(), |n| count(n, "process"));
+    let mut what = Vec::new();
+    if !each.is_empty() {
+        what.push(format!("with {} each", amounts_in_words(each)));
+    }
+    if !once.is_empty() {
+        what.push(format!("with {} for all of them", amounts_in_words(once)));
+    }
+    let mut text = format!("{program:?} is to have {procs} {}, and the DVM has enough for {room}", what.join(" and "));
+    let mut in_use = false;
+    for ResourceAmount { resource: name, there, own } in amounts {
+        let (there, taken) = there.unwrap_or_default();
+        let _ = write!(text, "\n    the DVM: {}", named_amount(name, there));
+        if taken > 0 {
+            in_use = true;
+            let _ = write!(text, ", {} in use by running jobs", amount_in_words(name, taken));
+        }
+        if *own > 0 {
+            let _ = write!(text, ", {} taken by other applications of this job", amount_in_words(name, *own));
+        }
+    }
+    text.push_str(&less_of(room, in_use, if each.is_empty() { "the job" } else { "each of them" }));
+    text
+}
+
+/// What to do when there is enough for so many processes.
+fn less_of(room: u32, in_use: bool, of: &str) -> String {
+    match (in_use, room) {
+        (true, 0) => "\nWait for what is in use: --wait-for-slots (prun)".to_owned(),
+        (true, _) => {
+            format!("\nAsk for fewer processes (-n {room}), or wait for what is in use: --wait-for-slots (prun)")
+        }
+        (false, 0) if of == "each of them" => "\nAsk for less for each process.".to_owned(),
+        (false, 0) => format!("\nAsk for less for {of}."),
+        (false, _) => format!("\nAsk for fewer processes (-n {room}), or for less for {of}."),
+    }
 }
 
 fn exact(map: &str, pes: Option<u16>) -> String {

@@ -22,6 +22,10 @@ pub(crate) fn count(job: &Job<'_>, index: usize) -> Result<Vec<u32>, MapError> {
         counts[line.at] += 1;
     }
     check_slots(job, app, &counts)?;
+    let procs: u32 = counts.iter().sum();
+    if let Some(room) = job.shared_room(app)?.filter(|room| procs > *room) {
+        return Err(job.shared_shortage(app, room));
+    }
     Ok(counts)
 }
 
@@ -125,8 +129,10 @@ pub(crate) fn place<'a>(
         placements.push(placement.ok_or_else(|| job.overload(app, Some(mapped_nodes)))?);
         job.candidates[candidate].take(1, &app.context.takes);
     }
+    let placed = placements.len() as u32;
     map.procs.append(&mut placements);
     mapped_nodes.remember(&app.policy, &job.candidates);
+    job.take_shared(index, placed);
     Ok(())
 }
 

@@ -19,6 +19,8 @@ pub struct Occupancy {
     /// What the nodes have; all counts of it are made here.
     site: Arc<SiteResources>,
     nodes: BTreeMap<NodeId, NodeUse>,
+    /// What is taken of what all nodes share; none of it is 0.
+    shared: Amounts,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,19 +33,17 @@ struct NodeUse {
     ranks: BTreeSet<u16>,
 }
 
-impl NodeUse {
-    fn take(&mut self, resource: &str, amount: u64) {
-        let taken = self.amounts.entry(resource.to_owned()).or_default();
-        *taken = taken.saturating_add(amount);
-    }
+fn take(amounts: &mut Amounts, resource: &str, amount: u64) {
+    let taken = amounts.entry(resource.to_owned()).or_default();
+    *taken = taken.saturating_add(amount);
+}
 
-    fn leave(&mut self, resource: &str, amount: u64) {
-        let Some(taken) = self.amounts.get_mut(resource) else { return };
-        debug_assert!(*taken >= amount, "more of {resource} is given back than was taken");
-        *taken = taken.saturating_sub(amount);
-        if *taken == 0 {
-            self.amounts.remove(resource);
-        }
+fn leave(amounts: &mut Amounts, resource: &str, amount: u64) {
+    let Some(taken) = amounts.get_mut(resource) else { return };
+    debug_assert!(*taken >= amount, "more of {resource} is given back than was taken");
+    *taken = taken.saturating_sub(amount);
+    if *taken == 0 {
+        amounts.remove(resource);
     }
 }
 
@@ -72,16 +72,16 @@ impl Occupancy {
     /// Nobody uses anything of the nodes of this site.
     #[must_use]
     pub fn of(site: SiteResources) -> Occupancy {
-        Occupancy { site: Arc::new(site), nodes: BTreeMap::new() }
+        Occupancy { site: Arc::new(site), ..Occupancy::default() }
     }
 
     /// The same nodes when nobody uses anything.
     #[must_use]
     pub fn idle(&self) -> Occupancy {
-        Occupancy { site: self.site.clone(), nodes: BTreeMap::new() }
+        Occupancy { site: self.site.clone(), ..Occupancy::default() }
     }
 
-    /// The names of the resources that the site has stated.
+    /// The names of the resources that the site has stated of nodes.
     #[must_use]
     pub fn resources(&self) -> Vec<&str> {
         self.site.names()
@@ -96,6 +96,41 @@ impl Occupancy {
         let there = stated.or_else(|| Some(node.topology.memory()).filter(|there| resource == MEMORY && *there > 0))?;
         let taken = self.nodes.get(&node.id).and_then(|used| used.amounts.get(resource));
         Some((there, taken.copied().unwrap_or_default()))
+    }
+
+    /// The names of what all nodes share.
+    pub fn shared(&self) -> impl Iterator<Item = &str> {
+        self.site.shared().keys().map(String::as_str)
+    }
+
+    /// What all nodes share of a resource, and what running jobs take of it (spec L151). `None` = it is not shared.
+    #[must_use]
+    pub fn shared_amount(&self, resource: &str) -> Option<(u64, u64)> {
+        let there = *self.site.shared().get(resource)?;
+        Some((there, self.shared.get(resource).copied().unwrap_or_default()))
+    }
+
+    pub(crate) fn is_shared(&self, resource: &str) -> bool {
+        self.site.shared().contains_key(resource)
+    }
+
+    /// Returns the number of processes of which each finds this of what all nodes share; `None` = any number, as they
+    /// take nothing of it.
+    #[must_use]
+    pub fn shared_room(&self, takes: &Amounts) -> Option<u32> {
+        self.shared_room_beside(takes, &Amounts::new())
+    }
+
+    /// Returns the same beside what the job takes otherwise.
+    pub(crate) fn shared_room_beside(&self, takes: &Amounts, own: &Amounts) -> Option<u32> {
+        let room = |(resource, amount): (&String, &u64)| Some(self.shared_rest(resource, own)? / amount.max(&1));
+        takes.iter().filter_map(room).min().map(|room| u32::try_from(room).unwrap_or(u32::MAX))
+    }
+
+    /// Returns what is free of a resource that all nodes share, beside what the job takes otherwise.
+    pub(crate) fn shared_rest(&self, resource: &str, own: &Amounts) -> Option<u64> {
+        let (there, taken) = self.shared_amount(resource)?;
+        Some(there.saturating_sub(taken).saturating_sub(own.get(resource).copied().unwrap_or_default()))
     }
 
     /// Claims what the job uses: all of it or nothing.
@@ -134,9 +169,11 @@ impl Occupancy {
             }
             node.devices.add(&placement.devices, shares_devices(map, placement));
             for (resource, amount) in takes(map, placement) {
-                node.take(resource, *amount);
+                let is_shared = self.site.shared().contains_key(resource);
+                take(if is_shared { &mut self.shared } else { &mut node.amounts }, resource, *amount);
             }
         }
+        map.takes.iter().for_each(|(resource, amount)| take(&mut self.shared, resource, *amount));
     }
 
     /// Releases what the job used. Nodes that have left the pool are skipped.
@@ -166,12 +203,27 @@ impl Occupancy {
         }
     }
 
+    /// Releases what a job used that is over, some of whose processes have released theirs before: what the others used,
+    /// and what it used as a whole.
+    pub fn release_rest(&mut self, nodes: &mut [NodeRecord], map: &JobMap, ranks: impl Iterator<Item = Rank>) {
+        self.release_some(nodes, map, ranks);
+        self.release_whole(map);
+    }
+
     /// Releases what the processes of a companion job used.
     pub fn release_ranks(&mut self, map: &JobMap) {
         placements(map).for_each(|(id, placement)| self.release_rank(id, map, placement));
+        self.release_whole(map);
+    }
+
+    fn release_whole(&mut self, map: &JobMap) {
+        map.takes.iter().for_each(|(resource, amount)| leave(&mut self.shared, resource, *amount));
     }
 
     fn release_rank(&mut self, id: NodeId, map: &JobMap, placement: &Placement) {
+        // What all nodes share is still taken when the node has gone.
+        let of_dvm = takes(map, placement).filter(|(resource, _)| self.site.shared().contains_key(*resource));
+        of_dvm.for_each(|(resource, amount)| leave(&mut self.shared, resource, *amount));
         let Some(node) = self.nodes.get_mut(&id) else { return };
         node.ranks.remove(&placement.node_rank.0);
         for cpu in exclusive(map, placement) {
@@ -184,12 +236,12 @@ impl Occupancy {
         }
         node.devices.remove(&placement.devices, shares_devices(map, placement));
         for (resource, amount) in takes(map, placement) {
-            node.leave(resource, *amount);
+            leave(&mut node.amounts, resource, *amount);
         }
         self.forget_if_idle(id);
     }
 
-    /// Forgets a node that left the DVM with everything on it.
+    /// Forgets a node that left the DVM with everything on it. Its jobs give back later what all nodes share.
     pub fn forget(&mut self, node: NodeId) {
         self.nodes.remove(&node);
     }
@@ -200,7 +252,8 @@ impl Occupancy {
         self.nodes.get(&node).map(|n| n.cpus.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// Returns the number of processes of which each finds this on a node; `None` = any number, as they take nothing.
+    /// Returns the number of processes of which each finds this on a node; `None` = any number, as they take nothing of
+    /// it.
     #[must_use]
     pub fn room(&self, node: &NodeRecord, takes: &Amounts) -> Option<u32> {
         self.room_beside(node, takes, &Amounts::new())
@@ -213,22 +266,31 @@ impl Occupancy {
             let own = own.get(resource).copied().unwrap_or_default();
             there.saturating_sub(taken).saturating_sub(own) / amount.max(&1)
         };
-        takes.iter().map(room).min().map(|room| u32::try_from(room).unwrap_or(u32::MAX))
+        let of_node = takes.iter().filter(|(resource, _)| !self.is_shared(resource));
+        of_node.map(room).min().map(|room| u32::try_from(room).unwrap_or(u32::MAX))
     }
 
-    /// Keeps what processes would take of a node, for a job that may have them.
+    /// Keeps what processes would take of a node and of what all nodes share, for a job that may have them.
     pub fn keep(&mut self, node: NodeId, count: u32, takes: &Amounts) {
-        if takes.is_empty() {
-            return;
+        for (resource, amount) in takes {
+            let amount = amount.saturating_mul(count.into());
+            match self.is_shared(resource) {
+                true => take(&mut self.shared, resource, amount),
+                false => take(&mut self.nodes.entry(node).or_default().amounts, resource, amount),
+            }
         }
-        let node = self.nodes.entry(node).or_default();
-        takes.iter().for_each(|(resource, amount)| node.take(resource, amount.saturating_mul(count.into())));
     }
 
     /// Gives back what was kept.
     pub fn give_back(&mut self, node: NodeId, count: u32, takes: &Amounts) {
-        let Some(used) = self.nodes.get_mut(&node) else { return };
-        takes.iter().for_each(|(resource, amount)| used.leave(resource, amount.saturating_mul(count.into())));
+        for (resource, amount) in takes {
+            let amount = amount.saturating_mul(count.into());
+            let used = match self.is_shared(resource) {
+                true => Some(&mut self.shared),
+                false => self.nodes.get_mut(&node).map(|used| &mut used.amounts),
+            };
+            used.into_iter().for_each(|used| leave(used, resource, amount));
+        }
         self.forget_if_idle(node);
     }
 

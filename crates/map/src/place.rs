@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ferrite_types::resources::Amounts;
 use ferrite_types::{
     AppContext, BindTo, DaemonRank, JobMap, JobSpec, MapBy, MapRequest, NodeId, NodeRecord, NodeShare,
 };
@@ -65,6 +66,8 @@ pub(crate) fn place_among(
 pub(crate) struct Job<'a> {
     pub(crate) occupancy: &'a Occupancy,
     pub(crate) candidates: Vec<Candidate<'a>>,
+    /// What its processes so far take of what all nodes share.
+    pub(crate) shared: Amounts,
     pub(crate) apps: Vec<App<'a>>,
 }
 
@@ -106,7 +109,7 @@ impl<'a> Job<'a> {
         }
         let total = expected_total(spec, &candidates, &places);
         let apps = spec.apps.iter().zip(places).map(|(app, places)| App::new(spec, app, places, total, &candidates));
-        Ok(Job { occupancy, apps: apps.collect::<Result<_, _>>()?, candidates })
+        Ok(Job { occupancy, apps: apps.collect::<Result<_, _>>()?, candidates, shared: Amounts::new() })
     }
 
     /// Removes the default binding of each app with which a node has more processes than slots: bound processes would
@@ -115,6 +118,7 @@ impl<'a> Job<'a> {
         for index in 0..self.apps.len() {
             let counts = self.count(index, &vec![None; self.apps[index].places.len()])?;
             let mut over = false;
+            let placed = counts.iter().sum();
             for (&(candidate, _), count) in self.apps[index].places.iter().zip(counts).filter(|(_, count)| *count > 0) {
                 self.candidates[candidate].take(count, &self.apps[index].context.takes);
                 over |= self.candidates[candidate].is_over(self.apps[index].policy.cpus);
@@ -122,9 +126,39 @@ impl<'a> Job<'a> {
             if over && self.apps[index].request.bind_to.is_none() {
                 self.apps[index].policy.unbind();
             }
+            self.take_shared(index, placed);
         }
         self.candidates.iter_mut().for_each(Candidate::clear);
+        self.shared.clear();
         Ok(())
+    }
+
+    /// Adds what processes of an app take of what all nodes share, and what they take together.
+    pub(crate) fn take_shared(&mut self, index: usize, count: u32) {
+        let AppContext { takes, takes_once, .. } = self.apps[index].context;
+        let each = takes.iter().map(|(resource, amount)| (resource, amount.saturating_mul(count.into())));
+        for (resource, amount) in each.chain(takes_once.iter().map(|(resource, amount)| (resource, *amount))) {
+            if self.occupancy.is_shared(resource) {
+                let taken = self.shared.entry(resource.clone()).or_default();
+                *taken = taken.saturating_add(amount);
+            }
+        }
+    }
+
+    /// Returns the number of processes of an app for which what all nodes share suffices; `None` = any number.
+    pub(crate) fn shared_room(&self, app: &App<'a>) -> Result<Option<u32>, MapError> {
+        let AppContext { takes, takes_once, .. } = app.context;
+        let mut own = self.shared.clone();
+        for (resource, amount) in takes_once {
+            let rest = self.occupancy.shared_rest(resource, &own);
+            let rest =
+                rest.ok_or_else(|| MapError::NotShared { resource: resource.clone(), program: program(app.context) })?;
+            if rest < *amount {
+                return Ok(Some(0));
+            }
+            *own.entry(resource.clone()).or_default() += amount;
+        }
+        Ok(self.occupancy.shared_room_beside(takes, &own))
     }
 
     fn place_app(
@@ -173,6 +207,7 @@ impl<'a> Job<'a> {
                 return Err(self.missing_object(&self.apps[index], candidate));
             }
         }
+        self.take_shared(index, counts.iter().sum());
         let procs = self.candidates.iter().map(|candidate| u64::from(candidate.placed)).sum();
         if procs > JobMap::MAX_PROCS as u64 {
             return Err(MapError::TooManyProcs { procs });
@@ -206,6 +241,7 @@ impl<'a> Job<'a> {
                 || matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
             oversubscribe: app.policy.oversubscribe,
             even: app.policy.map == Mapper::Node || (app.policy.span && app.policy.map != Mapper::Slot),
+            shared: self.shared_room(app)?,
         };
         let counts = count::plan(app.policy.map, wanted, &limits);
         counts.map_err(|why| self.too_many(why, app, &limits, mapped_nodes))
@@ -297,6 +333,9 @@ impl<'a> Job<'a> {
         }
         map.policies = policies;
         map.oversubscribe = self.apps.iter().any(|app| app.policy.oversubscribe);
+        for (resource, amount) in self.apps.iter().flat_map(|app| &app.context.takes_once) {
+            *map.takes.entry(resource.clone()).or_default() += amount;
+        }
         let cpus = self.apps[0].policy.cpus;
         map.total_slots = self.candidates.iter().fold(0, |sum, candidate| sum.saturating_add(candidate.slots(cpus)));
     }

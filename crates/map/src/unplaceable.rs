@@ -1,6 +1,7 @@
 //! Chooses the error for a job that cannot be placed: the arithmetic of its nodes, or the missing part of a machine.
 
-use ferrite_types::{BindTo, CpuSet, DeviceWanted, MapBy, ObjectKind, Topology};
+use ferrite_types::resources::Amounts;
+use ferrite_types::{AppContext, BindTo, CpuSet, DeviceWanted, MapBy, ObjectKind, Topology};
 
 use crate::app::App;
 use crate::candidate::Candidate;
@@ -61,6 +62,7 @@ impl<'a> Job<'a> {
                 nodes.dedup();
                 self.resource_shortage(app, &nodes, room)
             }
+            TooMany::Shared(room) => self.shared_shortage(app, room),
         }
     }
 
@@ -118,9 +120,34 @@ impl<'a> Job<'a> {
         MapError::TooFewDevices { needed, what: device_name(app), node, there, taken }
     }
 
+    /// Returns the error for processes that take more than is left of what all nodes share.
+    pub(crate) fn shared_shortage(&self, app: &App<'a>, room: u32) -> MapError {
+        let AppContext { takes, takes_once, .. } = app.context;
+        let each: Amounts = self.of_dvm(takes, true);
+        let amount = |resource: &String| ResourceAmount {
+            resource: resource.clone(),
+            there: self.occupancy.shared_amount(resource),
+            own: self.shared.get(resource).copied().unwrap_or_default(),
+        };
+        MapError::NotEnoughShared {
+            asked: app.context.np,
+            program: program(app.context),
+            amounts: each.keys().chain(takes_once.keys()).map(amount).collect(),
+            each,
+            once: takes_once.clone(),
+            room,
+        }
+    }
+
+    /// Returns those of these amounts that all nodes share, or the others.
+    fn of_dvm(&self, takes: &Amounts, shared: bool) -> Amounts {
+        let chosen = takes.iter().filter(|(resource, _)| self.occupancy.is_shared(resource) == shared);
+        chosen.map(|(resource, amount)| (resource.clone(), *amount)).collect()
+    }
+
     /// Returns the error for processes that take more than these nodes have.
     pub(crate) fn resource_shortage(&self, app: &App<'a>, nodes: &[usize], room: u32) -> MapError {
-        let takes = &app.context.takes;
+        let takes = self.of_dvm(&app.context.takes, false);
         let describe = |candidate: &usize| {
             let Candidate { record, taken, .. } = &self.candidates[*candidate];
             let amount = |resource: &String| ResourceAmount {
@@ -133,9 +160,9 @@ impl<'a> Job<'a> {
         MapError::NotEnoughResources {
             asked: app.context.np,
             program: program(app.context),
-            takes: takes.clone(),
-            room,
             nodes: nodes.iter().map(describe).collect(),
+            takes,
+            room,
         }
     }
 

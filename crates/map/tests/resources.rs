@@ -4,7 +4,7 @@ mod common;
 
 use common::{all, job, nodes};
 use ferrite_map::{MapError, Occupancy, place};
-use ferrite_types::resources::{SiteResources, parse_amounts};
+use ferrite_types::resources::{SiteResources, parse_takes};
 use ferrite_types::{JobMap, JobSpec, NodeRecord, Rank, Topology};
 
 fn site(text: &str) -> Occupancy {
@@ -15,7 +15,8 @@ fn site(text: &str) -> Occupancy {
 fn taking(np: &[Option<u32>], by: &str, takes: &str) -> JobSpec {
     let mut spec = job(np, by, "", "none");
     for app in &mut spec.apps {
-        app.takes = parse_amounts(takes).expect("a list of amounts");
+        let takes = parse_takes(takes).expect("a list of amounts");
+        (app.takes, app.takes_once) = (takes.each, takes.once);
     }
     spec
 }
@@ -101,5 +102,69 @@ fn refusals_say_what_there_is_and_what_to_do() {
     occupancy.claim(&mut pool, &running).unwrap();
     texts.push(refused(&pool, &occupancy, &[Some(2)], "", "fpga=1"));
     texts.push(refused(&pool, &occupancy, &[Some(9)], "", "fpga=1"));
+    insta::assert_snapshot!(texts.join("\n\n"));
+}
+
+/// What all nodes share is counted over all of them, for each process and for jobs as a whole (spec L151).
+#[test]
+fn what_all_nodes_share_is_counted_over_all_of_them() {
+    let (mut pool, mut occupancy) = (four_cores(3), site("fpga=1,dvm:licence=4"));
+    let first = placed_on(&pool, &occupancy, &taking(&[Some(3)], "node", "licence=1"));
+    assert_eq!(order(&first), "n0 n1 n2");
+    let first = first.unwrap();
+    occupancy.claim(&mut pool, &first).unwrap();
+    let as_fits = |occupancy: &Occupancy, takes: &str| order(&placed_on(&pool, occupancy, &taking(&[None], "", takes)));
+    assert_eq!(as_fits(&occupancy, "licence=1"), "n0");
+    assert_eq!(as_fits(&occupancy, "licence=1/job").split(' ').count(), 9, "one licence for all of them");
+    assert!(as_fits(&occupancy, "licence=2/job").contains("the DVM has enough for 0"));
+    occupancy.forget(pool[1].id);
+    assert_eq!(occupancy.shared_amount("licence"), Some((4, 3)), "its job has it still");
+    let mut rest = pool.clone();
+    occupancy.release_some(&mut rest, &first, [Rank(1), Rank(2)].into_iter());
+    assert_eq!(occupancy.shared_amount("licence"), Some((4, 1)));
+    occupancy.release_rest(&mut rest, &first, [Rank(0)].into_iter());
+    assert_eq!(occupancy, occupancy.idle());
+}
+
+/// What a job has as a whole is taken once, and given back with its last process (spec L151).
+#[test]
+fn a_job_takes_once_what_it_takes_as_a_whole() {
+    let (mut pool, mut occupancy) = (four_cores(2), site("dvm:licence=5"));
+    let map = placed_on(&pool, &occupancy, &taking(&[Some(2), Some(1)], "", "licence=2/job")).unwrap();
+    occupancy.claim(&mut pool, &map).unwrap();
+    assert_eq!(occupancy.shared_amount("licence"), Some((5, 4)), "each of its programs has asked");
+    occupancy.release_some(&mut pool, &map, [Rank(0)].into_iter());
+    assert_eq!(occupancy.shared_amount("licence"), Some((5, 4)));
+    occupancy.release_rest(&mut pool, &map, [Rank(1), Rank(2)].into_iter());
+    assert_eq!(occupancy, occupancy.idle());
+    occupancy.claim(&mut pool, &map).unwrap();
+    occupancy.release(&mut pool, &map);
+    assert_eq!(occupancy, occupancy.idle());
+    occupancy.keep(pool[0].id, 2, &parse_takes("licence=2").unwrap().each);
+    assert_eq!(occupancy.shared_amount("licence"), Some((5, 4)));
+    occupancy.give_back(pool[0].id, 2, &parse_takes("licence=2").unwrap().each);
+    assert_eq!(occupancy, occupancy.idle());
+}
+
+#[test]
+fn refusals_of_what_all_nodes_share_say_what_there_is() {
+    let (mut pool, mut occupancy) = (four_cores(2), site("fpga=1,dvm:licence=4"));
+    let refused = |pool: &[NodeRecord], occupancy: &Occupancy, np: &[Option<u32>], by: &str, takes: &str| {
+        order(&placed_on(pool, occupancy, &taking(np, by, takes)))
+    };
+    let mut texts = vec![
+        refused(&pool, &occupancy, &[Some(3)], "", "licence=2"),
+        refused(&pool, &occupancy, &[None], "ppr:4:node", "licence=1"),
+        refused(&pool, &occupancy, &[Some(1)], "", "licence=5/job"),
+        refused(&pool, &occupancy, &[Some(2)], "", "fpga=1/job"),
+        refused(&pool, &occupancy, &[Some(2)], "seq", "licence=3"),
+        refused(&pool, &occupancy, &[Some(3), Some(2)], "", "licence=1"),
+        refused(&pool, &occupancy, &[Some(3)], "", "fpga=1,licence=1"),
+    ];
+    let running = placed_on(&pool, &occupancy, &taking(&[Some(3)], "", "licence=1")).unwrap();
+    occupancy.claim(&mut pool, &running).unwrap();
+    texts.push(refused(&pool, &occupancy, &[Some(2)], "", "licence=1"));
+    texts.push(refused(&pool, &occupancy, &[Some(1)], "", "licence=2/job"));
+    texts.push(refused(&pool, &occupancy, &[Some(9)], "", "licence=1"));
     insta::assert_snapshot!(texts.join("\n\n"));
 }

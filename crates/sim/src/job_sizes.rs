@@ -75,6 +75,12 @@ impl Scenario {
             return;
         }
         self.units = Some(units);
+        // Nodes may share them. A node that is cut off has its processes for a while after the head has given it up.
+        let mut rng_of_dvm = Rng::new(self.seed ^ 0x512e_0000_0000_0004);
+        if self.faults.is_empty() && rng_of_dvm.permille(500) {
+            self.shared_units = true;
+            self.units = Some(rng_of_dvm.between(np.into(), (self.daemons * self.slots).into()));
+        }
         for (at, plan) in self.jobs.iter_mut().enumerate() {
             if at == 0 || rng.permille(500) {
                 plan.spec.apps[0].takes.insert(UNIT.to_owned(), 1);

@@ -300,6 +300,10 @@ pub enum Mutation {
     MoreUnits,
     /// The head believes that each node has one unit of its resource less.
     FewerUnits,
+    /// All nodes together have a unit more for the head than they have.
+    MoreSharedUnits,
+    /// All nodes together have a unit fewer for the head than they have.
+    FewerSharedUnits,
     /// Nodes without a process are not sent away before the others of their shrink.
     LeaveTogether,
     /// A refusal of a job is taken for a request for a second more.
@@ -510,13 +514,15 @@ impl Mutation {
     pub const FILLS: [Mutation; 2] = [Mutation::IdlePolicy, Mutation::OneLook];
 
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
-    pub const QUEUES: [Mutation; 6] = [
+    pub const QUEUES: [Mutation; 8] = [
         Mutation::SamePriority,
         Mutation::OneClient,
         Mutation::LongBackfill,
         Mutation::NoBackfill,
         Mutation::MoreUnits,
         Mutation::FewerUnits,
+        Mutation::MoreSharedUnits,
+        Mutation::FewerSharedUnits,
     ];
 
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain

@@ -49,12 +49,17 @@ impl Scenario {
         }
         let units = rng.between(1, self.slots.into());
         self.units = Some(units);
+        // Nodes may share them.
+        self.shared_units = Rng::new(self.seed ^ 0x0e0e_0000_0000_0004).permille(500);
         for plan in &mut self.jobs {
             let app = &mut plan.spec.apps[0];
             let Some(np) = app.np.filter(|_| rng.permille(600)) else { continue };
             let each = rng.between(1, units);
             app.takes.insert(UNIT.to_owned(), each);
-            let room = u64::from(self.daemons) * (units / each).min(self.slots.into());
+            let room = match self.shared_units {
+                true => units / each,
+                false => u64::from(self.daemons) * (units / each).min(self.slots.into()),
+            };
             if u64::from(np) > room {
                 plan.expect = Expect::Anything;
             }

@@ -56,6 +56,9 @@ pub struct Scenario {
     /// Units of a resource that each node has; `None` = the nodes have no such resource.
     #[serde(default)]
     pub units: Option<u64>,
+    /// True when all nodes together have these units.
+    #[serde(default)]
+    pub shared_units: bool,
     /// Jobs that processes spawn, by number.
     #[serde(default)]
     pub children: Vec<ChildPlan>,
@@ -201,6 +204,7 @@ impl Scenario {
             elastic: Elastic::default(),
             backfill_s: usual_backfill(),
             units: None,
+            shared_units: false,
             children: Vec::new(),
             mutation: None,
         }

@@ -491,11 +491,14 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
     params.push(("ferrite_backfill", backfill_s.to_string()));
     if let Some(units) = scenario.units {
         let units = match scenario.mutation {
-            Some(Mutation::MoreUnits) => units + 1,
-            Some(Mutation::FewerUnits) => units - 1,
+            Some(Mutation::MoreUnits) if !scenario.shared_units => units + 1,
+            Some(Mutation::FewerUnits) if !scenario.shared_units => units - 1,
+            Some(Mutation::MoreSharedUnits) if scenario.shared_units => units + 1,
+            Some(Mutation::FewerSharedUnits) if scenario.shared_units => units - 1,
             _ => units,
         };
-        params.push(("ferrite_resources", format!("{UNIT}={units}")));
+        let all = if scenario.shared_units { "dvm:" } else { "" };
+        params.push(("ferrite_resources", format!("{all}{UNIT}={units}")));
     }
     if elastic.policy_pause_s > 0 && scenario.mutation != Some(Mutation::IdlePolicy) {
         params.push(("ferrite_elastic_policy", "fill".to_owned()));

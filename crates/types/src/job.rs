@@ -105,8 +105,10 @@ pub struct AppContext {
     pub exec_agent: Option<Vec<String>>,
     /// True when each process starts in a directory of its own below its daemon's session directory.
     pub session_cwd: bool,
-    /// What each of its processes takes of its node besides a slot (`--mem`, `--resource`).
+    /// What each of its processes takes of its node, or of the DVM, besides a slot (`--mem`, `--resource`).
     pub takes: Amounts,
+    /// What its processes take together of what all nodes of the DVM share (`--resource NAME=AMOUNT/job`).
+    pub takes_once: Amounts,
     /// The name of the process set of its processes (`--pset`, `PMIX_PSET_NAME`); `None` = they are in none.
     pub set: Option<String>,
 }

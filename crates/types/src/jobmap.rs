@@ -60,7 +60,7 @@ pub struct PlacementTexts {
     pub exclusive: bool,
     /// True when processes of other jobs may have the same devices (`device=...:SHARED`).
     pub shares_devices: bool,
-    /// What each process takes of its node besides a slot.
+    /// What each process takes of its node, or of the DVM, besides a slot.
     pub takes: Amounts,
 }
 
@@ -78,6 +78,8 @@ pub struct JobMap {
     pub oversubscribe: bool,
     /// Slots of the allocation at the time of the mapping.
     pub total_slots: u32,
+    /// What the job takes as a whole of what all nodes of the DVM share.
+    pub takes: Amounts,
 }
 
 impl JobMap {

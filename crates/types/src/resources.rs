@@ -1,4 +1,5 @@
-//! Resources of nodes that are counted across jobs: memory, and what a site names (`fpga`, `scratch`).
+//! Resources that are counted across jobs: memory and what a site names of nodes (`fpga`, `scratch`), and what the
+//! nodes of a DVM share (`licence`).
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,12 @@ pub type Amounts = BTreeMap<String, u64>;
 
 /// The resource that each node has whose memory is known (bytes).
 pub const MEMORY: &str = "mem";
+
+/// What stands before the name of a resource that all nodes of the DVM share. No name of a resource has a colon, and
+/// names of nodes stand behind an `@` only.
+const OF_DVM: &str = "dvm";
+/// What stands behind an amount that a job takes once, however many processes it has.
+const PER_JOB: &str = "/job";
 
 /// The most resources in one list.
 const MOST: usize = 64;
@@ -44,6 +51,18 @@ pub enum ResourceError {
     /// `@` without a node.
     #[error("{0:?} names no node behind the @")]
     NoNode(String),
+    /// A colon behind something else than `dvm`.
+    #[error("{0:?}: only dvm: may stand before a name, for what all nodes share")]
+    BadScope(String),
+    /// A node for what all nodes share.
+    #[error("{0:?} names a node, and dvm: is for what all nodes share")]
+    NodeOfDvm(String),
+    /// Memory that all nodes share.
+    #[error("{0:?}: memory belongs to nodes; leave out dvm:")]
+    MemoryOfDvm(String),
+    /// A resource of nodes and of the whole DVM.
+    #[error("{0} stands there for nodes and for the whole DVM (dvm:)")]
+    Both(String),
 }
 
 fn amount_words(name: &str) -> &'static str {
@@ -53,23 +72,31 @@ fn amount_words(name: &str) -> &'static str {
     }
 }
 
-/// What the nodes of a site have, as the parameter `ferrite_resources` states it: `fpga=2,scratch=100@n1`.
+/// What a site has, as the parameter `ferrite_resources` states it: `fpga=2,scratch=100@n1,dvm:licence=8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteResources {
     /// What each node has.
     every: Amounts,
     /// What single nodes have instead, by the names of the nodes.
     of: BTreeMap<String, Amounts>,
+    /// What all nodes of the DVM share.
+    shared: Amounts,
 }
 
 impl SiteResources {
-    /// Parses a list of `NAME=AMOUNT`, which each node has, and `NAME=AMOUNT@NODE`, which holds for that node instead.
+    /// Parses a list of `NAME=AMOUNT`, which each node has, `NAME=AMOUNT@NODE`, which holds for that node instead, and
+    /// `dvm:NAME=AMOUNT`, which all nodes of the DVM share.
     ///
     /// # Errors
-    /// An item that is neither, an amount that is no number, and an item that stands there twice.
+    /// An item that is none of these, an amount that is no number, an item that stands there twice, and a resource
+    /// that is stated for nodes and for the DVM.
     pub fn parse(text: &str) -> Result<SiteResources, ResourceError> {
         let mut site = SiteResources::default();
         for item in items(text) {
+            if let Some((scope, what)) = item.split_once(':').filter(|(scope, _)| !scope.contains('@')) {
+                site.add_shared(item, scope, what)?;
+                continue;
+            }
             let (what, node) = match item.split_once('@') {
                 None => (item, None),
                 Some((_, "")) => return Err(ResourceError::NoNode(item.to_owned())),
@@ -78,7 +105,28 @@ impl SiteResources {
             let amounts = node.map_or(&mut site.every, |node| site.of.entry(node.to_owned()).or_default());
             add(amounts, what, 0)?;
         }
-        Ok(site)
+        let of_nodes = site.of.values().chain([&site.every]).flat_map(Amounts::keys);
+        let both = of_nodes.into_iter().find(|name| site.shared.contains_key(*name)).cloned();
+        both.map_or(Ok(site), |name| Err(ResourceError::Both(name)))
+    }
+
+    fn add_shared(&mut self, item: &str, scope: &str, what: &str) -> Result<(), ResourceError> {
+        if scope != OF_DVM {
+            return Err(ResourceError::BadScope(item.to_owned()));
+        }
+        if what.contains('@') {
+            return Err(ResourceError::NodeOfDvm(item.to_owned()));
+        }
+        if what.split('=').next() == Some(MEMORY) {
+            return Err(ResourceError::MemoryOfDvm(item.to_owned()));
+        }
+        add(&mut self.shared, what, 0)
+    }
+
+    /// What all nodes of the DVM share (spec L151).
+    #[must_use]
+    pub fn shared(&self) -> &Amounts {
+        &self.shared
     }
 
     /// The amount of a resource that a node with these names has; `None` = nothing is stated of it.
@@ -87,7 +135,7 @@ impl SiteResources {
         own.or_else(|| self.every.get(resource)).copied()
     }
 
-    /// The names of all resources.
+    /// The names of all resources of nodes.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.of.values().chain([&self.every]).flatten().map(|(name, _)| &**name).collect();
@@ -97,16 +145,32 @@ impl SiteResources {
     }
 }
 
-/// Parses what each process takes: a list of `NAME=AMOUNT` with amounts of at least 1.
+/// What the processes of an application take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Takes {
+    /// What each process takes.
+    pub each: Amounts,
+    /// What they take together, however many they are, of what all nodes of the DVM share.
+    pub once: Amounts,
+}
+
+/// Parses what an application takes: a list of `NAME=AMOUNT` for each process and `NAME=AMOUNT/job` for all of them
+/// together, with amounts of at least 1.
 ///
 /// # Errors
 /// An item that is something else, and a name that stands there twice.
-pub fn parse_amounts(text: &str) -> Result<Amounts, ResourceError> {
-    let mut amounts = Amounts::new();
+pub fn parse_takes(text: &str) -> Result<Takes, ResourceError> {
+    let mut takes = Takes::default();
     for item in items(text) {
-        add(&mut amounts, item, 1)?;
+        match item.strip_suffix(PER_JOB) {
+            None => add(&mut takes.each, item, 1)?,
+            Some(item) => add(&mut takes.once, item, 1)?,
+        }
     }
-    Ok(amounts)
+    match takes.each.keys().find(|name| takes.once.contains_key(*name)) {
+        Some(name) => Err(ResourceError::Twice(name.clone())),
+        None => Ok(takes),
+    }
 }
 
 /// Parses a number of bytes, with K, M, G or T behind it for powers of 1,024 (`4G`, `512MB`, `1.5GiB`).
@@ -189,7 +253,7 @@ mod tests {
 
     #[test]
     fn amounts_of_memory_have_units_and_others_are_numbers() {
-        let amounts = parse_amounts("fpga=2, mem=1.5G").unwrap();
+        let amounts = parse_takes("fpga=2, mem=1.5G").unwrap().each;
         assert_eq!(amounts, Amounts::from([("fpga".to_owned(), 2), (MEMORY.to_owned(), 1_610_612_736)]));
         let bytes = ["512", "4k", "1MiB", "2TB", "0.5K"].map(parse_bytes);
         assert_eq!(bytes, [Some(512), Some(4096), Some(1 << 20), Some(2 << 40), Some(512)]);
@@ -202,9 +266,10 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_resources_is_refused_by_name() {
-        let refused = |text: &str| parse_amounts(text).unwrap_err().to_string();
+        let refused = |text: &str| parse_takes(text).unwrap_err().to_string();
         assert_eq!(
-            ["fpga", "=1", "a b=1", "fpga=x", "fpga=0", "mem=4X", "fpga=1,fpga=2"].map(refused),
+            ["fpga", "=1", "a b=1", "fpga=x", "fpga=0", "mem=4X", "fpga=1,fpga=2", "licence=1,licence=2/job"]
+                .map(refused),
             [
                 "\"fpga\" is not NAME=AMOUNT",
                 "\"\" is no name of a resource: letters, digits, _, - and . make one, 64 at most",
@@ -213,10 +278,11 @@ mod tests {
                 "\"0\" is no amount of fpga: it is a whole number of at least 1",
                 "\"4X\" is no amount of mem: it is a number of bytes, also with K, M, G or T behind it, of at least 1",
                 "fpga stands there twice",
+                "licence stands there twice",
             ]
         );
         let many: Vec<String> = (0..=MOST).map(|n| format!("r{n}=1")).collect();
-        assert_eq!(parse_amounts(&many.join(",")), Err(ResourceError::TooMany));
+        assert_eq!(parse_takes(&many.join(",")), Err(ResourceError::TooMany));
         assert_eq!(SiteResources::parse("fpga=1@"), Err(ResourceError::NoNode("fpga=1@".to_owned())));
     }
 
@@ -228,5 +294,43 @@ mod tests {
         assert_eq!([of("scratch", "n0"), of("scratch", "n2"), of("gpu", "n0")], [None, Some(100), None]);
         assert_eq!(site.names(), ["fpga", "scratch"]);
         assert_eq!(SiteResources::parse("fpga=1@n0,fpga=2@n0"), Err(ResourceError::Twice("fpga".to_owned())));
+    }
+
+    #[test]
+    fn what_all_nodes_share_is_never_taken_for_a_node() {
+        let site = SiteResources::parse("fpga=2,dvm:licence=8,scratch=1@dvm").unwrap();
+        assert_eq!(site.shared(), &Amounts::from([("licence".to_owned(), 8)]));
+        assert_eq!(site.names(), ["fpga", "scratch"]);
+        assert_eq!(site.amount("licence", ["dvm"].into_iter()), None);
+        assert_eq!(site.amount("scratch", ["dvm"].into_iter()), Some(1));
+        let refused = |text: &str| SiteResources::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            [
+                "all:licence=8",
+                "dvm:licence=8@n1",
+                "dvm:mem=4G",
+                "licence=1@n0,dvm:licence=8",
+                "dvm:a=1,dvm:a=2",
+                "dvm:a"
+            ]
+            .map(refused),
+            [
+                "\"all:licence=8\": only dvm: may stand before a name, for what all nodes share",
+                "\"dvm:licence=8@n1\" names a node, and dvm: is for what all nodes share",
+                "\"dvm:mem=4G\": memory belongs to nodes; leave out dvm:",
+                "licence stands there for nodes and for the whole DVM (dvm:)",
+                "a stands there twice",
+                "\"a\" is not NAME=AMOUNT",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_application_takes_for_each_process_and_once() {
+        let takes = parse_takes("fpga=1,licence=2/job").unwrap();
+        assert_eq!(
+            (amounts_in_words(&takes.each), amounts_in_words(&takes.once)),
+            ("fpga=1".to_owned(), "licence=2".to_owned())
+        );
     }
 }

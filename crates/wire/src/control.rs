@@ -565,6 +565,8 @@ pub struct DvmStatus {
     pub jobs_failed: u64,
     /// Processes that run.
     pub procs_running: u32,
+    /// What all nodes share, such as licences.
+    pub resources: Vec<ResourceStatus>,
 }
 
 /// The status of an open campaign.
@@ -670,12 +672,13 @@ pub struct Histogram {
     pub sum_us: u64,
 }
 
-/// A resource of a node: devices of a class (`gpu`), memory (`mem`, in bytes), or what the site has stated.
+/// A resource of a node, or of all nodes together: devices of a class (`gpu`), memory (`mem`, in bytes), or what the
+/// site has stated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceStatus {
     /// Its name.
     pub name: String,
-    /// What the node has.
+    /// What the node, or the DVM, has.
     pub amount: u64,
     /// What running jobs take of it.
     pub in_use: u64,

@@ -112,18 +112,19 @@ fn a_small_job_passes_a_large_one_for_a_limited_time(c: &Context) -> Result<()> 
     stop_dvm(c)
 }
 
-/// Devices and resources have one owner at a time, who is told which device he has (spec L148, L149).
+/// Devices and resources have one owner at a time, who is told which device he has (spec L148, L149, L151).
 fn jobs_wait_for_the_devices_and_resources_of_others(c: &Context) -> Result<()> {
     // The devices are those of a file: graphics processors of three makers.
     let machine = c.file("devices.xml", include_str!("../../../crates/map/tests/topologies/devices.xml"))?;
-    let dvm = c.tool("prte", "--daemonize --host n0:8 --prtemca ferrite_resources fpga=2,mem=4G")?;
+    let dvm = c.tool("prte", "--daemonize --host n0:8 --prtemca ferrite_resources fpga=2,mem=4G,dvm:licence=1")?;
     dvm.words(["--prtemca", "hwloc_use_topo_file"])?.words([&machine])?.run()?.code(0)?;
     let files = Files::new(c)?;
     let by_device = "--map-by device=gpu --bind-to none";
     let mut holding = vec![files.block(c, by_device)?, files.block(c, by_device)?, files.block(c, by_device)?];
     holding.push(files.block(c, "--bind-to none --resource fpga=2 --mem 1.5G")?);
     let nodes = c.tool("pdvm", "nodes")?.run()?.code(0)?;
-    for part in ["gpu 3 of 3 in use", "fpga 2 of 2 in use", "mem 1.5 GiB of 4 GiB in use"] {
+    for part in ["gpu 3 of 3 in use", "fpga 2 of 2 in use", "mem 1.5 GiB of 4 GiB in use", "All nodes share: licence 1"]
+    {
         ensure!(nodes.stdout.contains(part), "'{part}' is not shown\n    {}", nodes.tail());
     }
     let refused = |options: &str, parts: &[&str]| -> Result<()> {
@@ -134,9 +135,10 @@ fn jobs_wait_for_the_devices_and_resources_of_others(c: &Context) -> Result<()> 
     refused("-n 1 --mem 3G", &["mem=4 GiB, 1.5 GiB in use by running jobs"])?;
     refused("-n 1 --wait-for-slots --resource fpga=3", &["Ask for less for each process"])?;
     refused("-n 1 --wait-for-slots --resource laser=1", &["laser is not stated", "ferrite_resources"])?;
+    refused("-n 2 --wait-for-slots --resource licence=1", &["the DVM: licence=1", "-n 1"])?;
     refused("-n 1 --mem lots", &["--mem", "lots"])?;
     // Who takes none of it does not wait.
-    c.tool("prun", "-n 2 --bind-to none --mem 1G true")?.run()?.code(0)?;
+    c.tool("prun", "-n 2 --bind-to none --mem 1G --resource licence=1/job true")?.run()?.code(0)?;
     let gpus = files.note(c, &format!("--wait-for-slots {by_device} -n 2"), "gpu")?;
     wait_until_queued(c, 1)?;
     let waiting = [gpus, files.note(c, "--wait-for-slots --bind-to none --resource fpga=1 -n 2", "fpga")?];

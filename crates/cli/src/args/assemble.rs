@@ -173,7 +173,8 @@ impl Job {
             env,
             exec_agent: exec_agent.map(|agent| words_of("--exec-agent", &agent)).transpose()?,
             session_cwd: set_cwd_to_session_dir || preload.option().is_some(),
-            takes,
+            takes: takes.each,
+            takes_once: takes.once,
             set: pset.map(|name| self.set_name(name)).transpose()?,
             ..AppContext::default()
         });

@@ -166,9 +166,9 @@ pub(crate) struct PlacementOptions {
     /// process really uses is not limited
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem: Option<String>,
-    /// Amounts that each process takes of its node besides a slot, as fpga=1; the parameter ferrite_resources states
-    /// those of the nodes
-    #[arg(long, value_name = "NAME=AMOUNT,...", action = ArgAction::Append)]
+    /// Amounts that each process takes of its node, or of what all nodes share, besides a slot, as fpga=1; all of them
+    /// take licence=1/job together. The parameter ferrite_resources states what there is
+    #[arg(long, value_name = "NAME=AMOUNT[/job],...", action = ArgAction::Append)]
     pub(crate) resource: Vec<String>,
 }
 

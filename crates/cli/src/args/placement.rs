@@ -5,7 +5,7 @@ use ferrite_map::directive::{
     BindDirective, DirectiveError, MapDirective, join, parse_bind_to, parse_map_by, parse_rank_by,
 };
 use ferrite_rm::Params;
-use ferrite_types::resources::{Amounts, MEMORY, parse_amounts, parse_bytes};
+use ferrite_types::resources::{MEMORY, Takes, parse_bytes, parse_takes};
 use ferrite_types::{CpuKind, MapBy, MapRequest, RankBy};
 
 use super::error::UsageError;
@@ -54,19 +54,19 @@ fn refused(error: DirectiveError) -> UsageError {
     UsageError::foreign(&error, topic(error.option))
 }
 
-/// The amounts that each process of an application takes (`--mem`, `--resource`).
-pub(super) fn takes(mem: Option<&str>, resource: &[String]) -> Result<Amounts, UsageError> {
-    let next = "Give what each process takes, as fpga=1 or mem=4G; `pdvm nodes` shows what nodes have.";
+/// The amounts that the processes of an application take (`--mem`, `--resource`).
+pub(super) fn takes(mem: Option<&str>, resource: &[String]) -> Result<Takes, UsageError> {
+    let next = "Give what each process takes, as fpga=1 or mem=4G, or licence=1/job; `pdvm nodes` shows what there is.";
     let mut takes =
-        parse_amounts(&resource.join(",")).map_err(|e| UsageError::value("--resource", e.to_string(), next))?;
-    if !resource.is_empty() && takes.is_empty() {
+        parse_takes(&resource.join(",")).map_err(|e| UsageError::value("--resource", e.to_string(), next))?;
+    if !resource.is_empty() && takes == Takes::default() {
         return Err(UsageError::value("--resource", "the list is empty".to_owned(), next));
     }
     if let Some(text) = mem {
         let wrong =
             || UsageError::value("--mem", format!("{text:?} is no amount of memory"), "Give bytes, or as 512M or 4G.");
         let bytes = parse_bytes(text).filter(|bytes| *bytes > 0).ok_or_else(wrong)?;
-        if takes.insert(MEMORY.to_owned(), bytes).is_some() {
+        if takes.each.insert(MEMORY.to_owned(), bytes).is_some() {
             return Err(UsageError::Conflict {
                 what: "--mem and --resource mem=... are both given".to_owned(),
                 next: "Keep one of them.".to_owned(),

@@ -87,6 +87,8 @@ pub(crate) struct Status {
     pub(crate) jobs_ended: u64,
     pub(crate) jobs_failed: u64,
     pub(crate) processes_running: u32,
+    /// What all nodes share.
+    pub(crate) resources: Vec<Resource>,
     /// Changes of its size that are under way.
     pub(crate) campaigns: Vec<Campaign>,
     /// Jobs that are not over.
@@ -109,6 +111,7 @@ impl Status {
             jobs_ended: status.jobs_ended,
             jobs_failed: status.jobs_failed,
             processes_running: status.procs_running,
+            resources: status.resources.iter().map(Resource::of).collect(),
             campaigns: status.campaigns.iter().map(Campaign::of).collect(),
             waiting,
         }
@@ -236,7 +239,7 @@ pub(crate) struct Node {
 
 /// A resource of a node.
 #[derive(Serialize)]
-struct Resource {
+pub(crate) struct Resource {
     name: String,
     amount: u64,
     in_use: u64,

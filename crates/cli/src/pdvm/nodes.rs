@@ -1,7 +1,7 @@
 //! `pdvm nodes`: the nodes of the pool, and how full they are.
 
 use ferrite_types::resources::amount_in_words;
-use ferrite_wire::control::{NodeStatus, ResourceStatus};
+use ferrite_wire::control::{DvmStatus, NodeStatus, ResourceStatus};
 
 use super::dvm::Dvm;
 use super::failure::Failure;
@@ -10,9 +10,9 @@ use super::moment::Moment;
 use super::text::{NONE, Side, Table, or_none, plain};
 
 pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
-    let (_, moment) = dvm.status()?;
+    let (status, moment) = dvm.status()?;
     let nodes = dvm.nodes()?;
-    Ok(if json { to_json(&nodes, &moment) } else { render(&nodes) })
+    Ok(if json { to_json(&nodes, &moment) } else { render(&nodes) + &shared(&status) })
 }
 
 fn to_json(nodes: &[NodeStatus], moment: &Moment) -> String {
@@ -44,8 +44,21 @@ fn render(nodes: &[NodeStatus]) -> String {
     table.render()
 }
 
+/// What all nodes share, as a line behind the table; empty when they share nothing.
+fn shared(status: &DvmStatus) -> String {
+    if status.resources.is_empty() {
+        String::new()
+    } else {
+        format!("\nAll nodes share: {}\n", in_words(&status.resources))
+    }
+}
+
 /// `gpu 1 of 4 in use, mem 16 GiB`.
 pub(crate) fn resources(node: &NodeStatus) -> String {
+    in_words(&node.resources)
+}
+
+pub(crate) fn in_words(resources: &[ResourceStatus]) -> String {
     let one = |resource: &ResourceStatus| {
         let ResourceStatus { name, amount, in_use } = resource;
         let all = amount_in_words(name, *amount);
@@ -54,7 +67,7 @@ pub(crate) fn resources(node: &NodeStatus) -> String {
             _ => format!("{} {} of {all} in use", plain(name), amount_in_words(name, *in_use)),
         }
     };
-    let all: Vec<String> = node.resources.iter().map(one).collect();
+    let all: Vec<String> = resources.iter().map(one).collect();
     if all.is_empty() { NONE.to_owned() } else { all.join(", ") }
 }
 
@@ -66,7 +79,7 @@ mod tests {
     #[test]
     fn nodes_up_starting_down_and_leaving() {
         assert_eq!(render(&[]), "The DVM has no node.\n");
-        insta::assert_snapshot!(render(&samples::nodes()));
+        insta::assert_snapshot!(render(&samples::nodes()) + &shared(&samples::status()));
         insta::assert_snapshot!(to_json(&samples::nodes(), &samples::moment()));
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn status() -> DvmStatus {
         jobs_ended: 40,
         jobs_failed: 3,
         procs_running: 7,
+        resources: vec![ResourceStatus { name: "licence".to_owned(), amount: 8, in_use: 3 }],
     }
 }
 

@@ -7,6 +7,7 @@ use super::dvm::Dvm;
 use super::failure::Failure;
 use super::json::{self, Waiting};
 use super::moment::Moment;
+use super::nodes::in_words;
 use super::text::{Side, Table, count, cut, duration, or_none, plain};
 
 /// The most jobs that are shown; the others are counted.
@@ -59,7 +60,9 @@ fn render(status: &DvmStatus, jobs: &[JobStatus]) -> String {
             ),
         ),
     ];
-    lines.iter().for_each(|(name, value)| text.push_str(&format!("  {name:<10} {value}\n")));
+    let shared = (!status.resources.is_empty()).then(|| ("Shared", in_words(&status.resources)));
+    let lines = lines.into_iter().chain(shared);
+    lines.for_each(|(name, value)| text.push_str(&format!("  {name:<10} {value}\n")));
     text + &campaigns_table(status) + &waiting_table(&waiting(jobs))
 }
 

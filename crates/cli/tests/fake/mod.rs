@@ -170,6 +170,7 @@ impl Client {
             jobs_ended: 0,
             jobs_failed: 0,
             procs_running: 0,
+            resources: Vec::new(),
         };
         self.reply(id, Reply::Status(Box::new(status)));
     }

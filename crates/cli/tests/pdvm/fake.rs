@@ -233,6 +233,7 @@ fn status() -> DvmStatus {
         jobs_ended: 1,
         jobs_failed: 0,
         procs_running: 2,
+        resources: Vec::new(),
     }
 }
 

@@ -180,6 +180,7 @@ mod tests {
             jobs_ended: 9,
             jobs_failed: 1,
             procs_running: 2,
+            resources: Vec::new(),
         };
         Metrics {
             status,

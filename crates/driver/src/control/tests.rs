@@ -329,6 +329,7 @@ fn counted() -> Metrics {
         jobs_ended: 4,
         jobs_failed: 1,
         procs_running: 3,
+        resources: Vec::new(),
     };
     Metrics {
         status,

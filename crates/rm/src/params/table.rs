@@ -179,7 +179,7 @@ pub const KNOWN: &[Known] = &[
         "ferrite_resources",
         Kind::Resources,
         None,
-        "what nodes have besides slots, for --resource and --mem: fpga=2 on each node, fpga=4@n1 on that one instead, mem=16G in the place of the memory that the machine has",
+        "what nodes have besides slots, for --resource and --mem: fpga=2 on each node, fpga=4@n1 on that one instead, dvm:licence=8 for what all nodes share, mem=16G in the place of the memory that the machine has",
     ),
     known(
         "ferrite_sendmail",

@@ -3,7 +3,8 @@
 //! for the time of the parameter. What may begin and fits does.
 //!
 //! It keeps a list of its own and looks at each job in it. It judges DVMs that lose no daemon and do not change their
-//! size, whose free slots can be counted; where jobs take units of a resource, only DVMs of one node.
+//! size, whose free slots can be counted. Where jobs take units of a resource, the DVM has one node, or its nodes share
+//! the units.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -79,7 +80,7 @@ impl QueueOrder {
         let is_steady = is_steady && scenario.elastic.policy_pause_s == 0;
         let is_whole = scenario.faults.is_empty() && scenario.fates.is_empty();
         // The units of several nodes cannot be added up.
-        let is_countable = scenario.units.is_none() || scenario.daemons == 1;
+        let is_countable = scenario.units.is_none() || scenario.shared_units || scenario.daemons == 1;
         (is_steady && is_whole && is_countable).then(|| QueueOrder {
             backfill: Time::from(scenario.backfill_s) * 1_000_000,
             free: Room { slots: scenario.daemons * scenario.slots, units: scenario.units.unwrap_or_default() },

@@ -15,6 +15,8 @@ pub(super) struct Slots {
     generous: BTreeSet<JobId>,
     running: BTreeMap<DaemonRank, usize>,
     units: u64,
+    /// True when all nodes together have these units.
+    shared: bool,
     /// The units that each process of a job takes.
     takes: BTreeMap<JobId, u64>,
     taken: BTreeMap<DaemonRank, u64>,
@@ -27,6 +29,7 @@ impl Slots {
             generous: BTreeSet::new(),
             running: BTreeMap::new(),
             units: scenario.units.unwrap_or_default(),
+            shared: scenario.shared_units,
             takes: BTreeMap::new(),
             taken: BTreeMap::new(),
         }
@@ -44,10 +47,13 @@ impl Slots {
     }
 
     fn born(&mut self, rank: DaemonRank, job: JobId) -> Result<(), String> {
-        let taken = self.taken.entry(rank).or_default();
-        *taken += self.takes.get(&job).copied().unwrap_or_default();
-        let (taken, units) = (*taken, self.units);
-        require(taken <= units, || format!("processes on daemon {rank} take {taken} units of {units}"))?;
+        *self.taken.entry(rank).or_default() += self.takes.get(&job).copied().unwrap_or_default();
+        let units = self.units;
+        let (taken, at) = match self.shared {
+            true => (self.taken.values().sum(), "all daemons".to_owned()),
+            false => (self.taken[&rank], format!("daemon {rank}")),
+        };
+        require(taken <= units, || format!("processes on {at} take {taken} units of {units}"))?;
         if self.generous.contains(&job) {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use super::column::{Column, Malformed};
 use super::names::{Names, Palette};
 use super::{JobMap, JobNode, Placement, PlacementTexts};
+use crate::resources::Amounts;
 use crate::{CpuSet, DaemonRank, LocalRank, NodeId};
 
 #[derive(Serialize, Deserialize)]
@@ -26,6 +27,7 @@ struct Packed {
     policies: Vec<PlacementTexts>,
     oversubscribe: bool,
     total_slots: u32,
+    takes: Amounts,
 }
 
 impl Packed {
@@ -50,6 +52,7 @@ impl Packed {
             policies: map.policies.clone(),
             oversubscribe: map.oversubscribe,
             total_slots: map.total_slots,
+            takes: map.takes.clone(),
         }
     }
 
@@ -83,6 +86,7 @@ impl Packed {
             policies: self.policies,
             oversubscribe: self.oversubscribe,
             total_slots: self.total_slots,
+            takes: self.takes,
         })
     }
 }

@@ -13,6 +13,7 @@ use super::state::{Bottom, List, Page, Seen, State, is_over};
 use crate::pdvm::job::KEY;
 use crate::pdvm::jobs::{ran_for_us, state as state_of};
 use crate::pdvm::moment::Moment;
+use crate::pdvm::nodes::in_words;
 use crate::pdvm::status::{headline, held, waits_for};
 use crate::pdvm::text::{NONE, Side, duration, or_none, plain};
 
@@ -108,6 +109,8 @@ fn head(seen: &Seen, silent_s: Option<u64>, width: usize) -> Vec<Line<'static>> 
         status.jobs_ended,
         status.jobs_failed
     );
+    let shared = status.resources.iter().any(|resource| resource.amount > 0);
+    let counts = if shared { format!("{counts}   Shared: {}", in_words(&status.resources)) } else { counts };
     let style = if silent_s.is_some() { CHOSEN } else { Style::new() };
     let mut lines = Vec::new();
     for (text, style) in [(headline(status), HEADS), (waits, style), (counts, Style::new())] {

@@ -25,6 +25,7 @@ impl Head {
             jobs_ended: self.clients.history.ended,
             jobs_failed: self.clients.history.failed,
             procs_running: jobs.procs as u32,
+            resources: self.jobs.shared_resources(),
         }
     }
 

@@ -333,6 +333,16 @@ impl Pool {
     ) {
         used.release_some(&mut self.nodes, map, ranks);
     }
+
+    /// Releases what the rest of a job uses that is over, and what it has as a whole.
+    pub(in crate::head) fn release_rest(
+        &mut self,
+        used: &mut Occupancy,
+        map: &JobMap,
+        ranks: impl Iterator<Item = Rank>,
+    ) {
+        used.release_rest(&mut self.nodes, map, ranks);
+    }
 }
 
 fn record(

@@ -77,6 +77,11 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, String> {
         let seconds = self.offer_time(ask)?;
+        // More nodes bring no more of what all nodes share.
+        let takes = self.jobs.takes_of_tree(root);
+        if let Some(room) = self.jobs.shared_room(&takes).filter(|room| *room < count) {
+            return Err(too_few_shared(ask.job, count, room, &takes));
+        }
         let (session, alloc_id) = self.session_of_tree(root);
         let id = self.elastic.campaigns.number();
         let own = (session != SessionId::DVM).then_some(alloc_id);
@@ -190,7 +195,7 @@ impl Head {
     ) -> Result<BTreeMap<NodeId, u32>, u32> {
         let mut free = self.free_on_nodes(session, takes);
         free.sort_by_key(|(node, _)| !first.contains(node));
-        let all: u32 = free.iter().map(|(_, free)| *free).sum();
+        let all = self.as_shared(free.iter().map(|(_, free)| *free).sum(), takes);
         if all < count {
             return Err(all);
         }
@@ -241,7 +246,12 @@ impl Head {
 
     /// The number of these slots.
     pub(super) fn free_of(&self, session: SessionId, takes: &Amounts) -> u32 {
-        self.free_on_nodes(session, takes).iter().map(|(_, free)| free).sum()
+        self.as_shared(self.free_on_nodes(session, takes).iter().map(|(_, free)| free).sum(), takes)
+    }
+
+    /// So many slots, or as many as there is enough for of what all nodes share (spec L151).
+    fn as_shared(&self, slots: u32, takes: &Amounts) -> u32 {
+        slots.min(self.jobs.shared_room(takes).unwrap_or(u32::MAX))
     }
 
     /// Gives the slots of an offer back. Returns what they were.
@@ -373,6 +383,16 @@ impl Head {
         self.return_unused(&brought, cx);
         self.serve_queue(cx);
     }
+}
+
+/// Says that too little is free of what all nodes share.
+fn too_few_shared(job: JobId, count: u32, room: u32, takes: &Amounts) -> String {
+    format!(
+        "Each of {} of job {job} would take {}, and the DVM has enough for {room}. More nodes bring no more of it. Wait \
+         for what other jobs have, or ask for fewer.",
+        processes(count),
+        amounts_in_words(takes)
+    )
 }
 
 /// Says that too few slots are free for an offer.

@@ -385,7 +385,7 @@ impl Head {
             }
             true if job.is_mapped() => {
                 let rest = job.map().ranks().map(|(rank, _)| rank).filter(|rank| !job.freed.contains(rank));
-                self.pool.release_some(&mut self.jobs.occupancy, job.map(), rest);
+                self.pool.release_rest(&mut self.jobs.occupancy, job.map(), rest);
             }
             true => {}
             false => self.jobs.occupancy.release_ranks(job.map()),

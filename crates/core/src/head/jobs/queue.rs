@@ -5,8 +5,11 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::resources::amounts_in_words;
-use ferrite_types::{CampaignId, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, RankSet, SessionId, Timestamp};
+use ferrite_types::resources::{Amounts, amounts_in_words};
+use ferrite_types::{
+    AppContext, CampaignId, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, RankSet, SessionId, Timestamp,
+};
+use ferrite_wire::control::ResourceStatus;
 
 use super::record::Job;
 use super::waiting_list::Standing;
@@ -144,6 +147,12 @@ impl Head {
     pub(super) fn place_or_queue(&mut self, id: JobId, spec: &JobSpec, cx: &mut Cx) {
         let job = self.jobs.at(id);
         let (session, priority, client) = (job.session, job.priority, job.launcher.clone());
+        // More nodes bring no more of what all nodes share.
+        if self.shared_wants(spec).iter().any(|(resource, wanted)| *wanted > resource.amount)
+            && let Err(text) = self.may_fit_later(spec, session)
+        {
+            return self.fail_placement(id, text, cx);
+        }
         // A job that was mapped before the change of size goes before queued jobs.
         let is_again = job.was_mapped();
         let firsts = match is_again {
@@ -290,7 +299,9 @@ impl Head {
         let own = self.sessions.nodes(job.session);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
         let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
-        if !is_busy && !self.is_changing() {
+        // Jobs on other nodes may have what all nodes share.
+        let is_shared = || self.shared_wants(&job.spec).iter().any(|(resource, ..)| resource.in_use > 0);
+        if !is_busy && !is_shared() && !self.is_changing() {
             self.refuse_queued(id, text, cx);
         }
     }
@@ -344,7 +355,33 @@ impl Head {
         Room { slots, used }
     }
 
-    /// The reason why a queued job waits, in words (spec L148).
+    /// What a job wants of what all nodes share: its status, and the amount (spec L151).
+    fn shared_wants(&self, spec: &JobSpec) -> Vec<(ResourceStatus, u64)> {
+        let wants = |resource: &ResourceStatus| {
+            let amount = |amounts: &Amounts| amounts.get(&resource.name).copied().unwrap_or_default();
+            let of_app = |app: &AppContext| {
+                amount(&app.takes).saturating_mul(app.np.unwrap_or(1).into()).saturating_add(amount(&app.takes_once))
+            };
+            spec.apps.iter().map(of_app).fold(0, u64::saturating_add)
+        };
+        let all = self.jobs.shared_resources().into_iter().map(|resource| {
+            let wanted = wants(&resource);
+            (resource, wanted)
+        });
+        all.filter(|(_, wanted)| *wanted > 0).collect()
+    }
+
+    /// What a job lacks of what all nodes share, in words; empty when there is enough.
+    fn shared_lacks(&self, spec: &JobSpec) -> String {
+        let lack = |(resource, wanted): &(ResourceStatus, u64)| {
+            let free = resource.amount.saturating_sub(resource.in_use);
+            let ResourceStatus { name, amount, .. } = resource;
+            (free < *wanted).then(|| format!("{name}={wanted} of the DVM, which has {free} of {amount} free"))
+        };
+        self.shared_wants(spec).iter().filter_map(lack).collect::<Vec<_>>().join(", and for ")
+    }
+
+    /// The reason why a queued job waits, in words (spec L148, L151).
     pub(super) fn queued_for(&self, job: &Job, lineup: &Lineup) -> String {
         if self.sessions.is_paused(job.session) {
             return self.held_for(&Hold::Paused);
@@ -356,14 +393,18 @@ impl Head {
         let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
         let (slots, used) = lineup.rooms.get(&job.session).map_or((0, 0), |room| (room.slots, room.used));
         let free = slots.saturating_sub(used);
+        let shared = self.shared_lacks(&job.spec);
+        let lacks = !shared.is_empty();
         let what = match asked {
+            _ if lacks => shared,
             Some(asked) if asked <= free && before == 0 => {
                 format!("room for {asked} processes{} as they are to be placed", with_resources(&job.spec))
             }
             Some(asked) => format!("{asked} slots"),
             None => "the slots".to_owned(),
         };
-        format!("{what} ({free} of {slots} are free, {before} jobs are before it)")
+        let of = if lacks { " slots" } else { "" };
+        format!("{what} ({free} of {slots}{of} are free, {before} jobs are before it)")
     }
 }
 

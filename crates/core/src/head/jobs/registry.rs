@@ -77,6 +77,20 @@ impl Jobs {
         self.occupancy.room(node, takes)
     }
 
+    /// The number of processes of which each finds this of what all nodes share; `None` = any number.
+    pub(in crate::head) fn shared_room(&self, takes: &Amounts) -> Option<u32> {
+        self.occupancy.shared_room(takes)
+    }
+
+    /// What all nodes share, and what of it is in use (spec L151).
+    pub(in crate::head) fn shared_resources(&self) -> Vec<ResourceStatus> {
+        let status = |name: &str| {
+            let (amount, in_use) = self.occupancy.shared_amount(name)?;
+            Some(ResourceStatus { name: name.to_owned(), amount, in_use })
+        };
+        self.occupancy.shared().filter_map(status).collect()
+    }
+
     /// Keeps what processes would take of a node.
     pub(in crate::head) fn keep(&mut self, node: NodeId, count: u32, takes: &Amounts) {
         self.occupancy.keep(node, count, takes);

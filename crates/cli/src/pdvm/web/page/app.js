@@ -55,6 +55,7 @@ function showNumbers(dvm) {
   const tiles = [
     ["nodes with a daemon", `${dvm.daemons} of ${dvm.nodes}`],
     ["slots in use", `${dvm.slots_in_use} of ${dvm.slots}`],
+    ...dvm.resources.map((one) => [`${one.name} in use`, `${one.in_use} of ${one.amount}`]),
     ["processes", dvm.processes_running],
     ["jobs run", dvm.jobs_running],
     ["jobs wait", dvm.jobs_queued + dvm.jobs_held],
