@@ -203,8 +203,8 @@ impl Occupancy {
         }
     }
 
-    /// Releases what a job used that is over, some of whose processes have released theirs before: what the others used,
-    /// and what it used as a whole.
+    /// Releases what a job used that is over, some of whose processes have released theirs before: what the others
+    /// used, and what it used as a whole.
     pub fn release_rest(&mut self, nodes: &mut [NodeRecord], map: &JobMap, ranks: impl Iterator<Item = Rank>) {
         self.release_some(nodes, map, ranks);
         self.release_whole(map);
