@@ -11,6 +11,7 @@
    invite        rank 0 invites the others, who accept, except the highest, which declines; the library of rank 0
                  keeps their answers to itself
    together      rank 0 invites ranks 2 and 3, who accept; the three meet in a fence of the group's name and end it
+   leaves        the highest rank leaves the group; the others hear of it, and ask for its members
    twice         all ranks make a group of a name that is taken */
 
 #include <pmix.h>
@@ -63,6 +64,8 @@ static void event(size_t id, pmix_status_t status, const pmix_proc_t *source, pm
                 failed_member = info[i].value.data.proc->rank;
         bump(&done_count);
     }
+    if (status == PMIX_GROUP_LEFT)
+        bump(&done_count);
     if (status == PMIX_GROUP_INVITED) {
         leader = *source;
         bump(&invited);
@@ -207,7 +210,11 @@ static void bootstrap(void)
         ninfo++;
     }
     pmix_status_t status = PMIx_Group_construct("b", leads ? &me : NULL, leads, info, ninfo, &results, &nresults);
-    printf("%u construct %d\n", me.rank, status);
+    size_t members = 0;
+    for (size_t i = 0; i < nresults; i++)
+        if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_MEMBERSHIP))
+            members = results[i].value.data.darray->size;
+    printf("%u construct %d with %zu members\n", me.rank, status, members);
 #endif
 }
 
@@ -235,6 +242,41 @@ static void invite(void)
         pmix_group_opt_t answer = me.rank == size - 1 ? PMIX_GROUP_DECLINE : PMIX_GROUP_ACCEPT;
         check("join", PMIx_Group_join_nb("i", &leader, answer, NULL, 0, NULL, NULL));
         printf("%u was invited by %u\n", me.rank, leader.rank);
+    }
+    fflush(stdout);
+    meet();
+}
+
+static void left(pmix_status_t status, void *data)
+{
+    (void)data;
+    check("leave", status);
+    bump(&invited);
+}
+
+static void leaves(void)
+{
+    size_t number, members = 0;
+    pmix_status_t code = PMIX_GROUP_LEFT;
+    listen_for(&code, 1);
+    check("construct", make("l", 0, 1, NULL, 0, &number));
+    meet();
+    if (me.rank == size - 1) {
+        check("leave", PMIx_Group_leave_nb("l", NULL, 0, left, NULL));
+        await(&invited, 1);
+    } else {
+        await(&done_count, 1);
+        pmix_query_t query;
+        pmix_info_t *results = NULL;
+        size_t nresults = 0;
+        PMIX_QUERY_CONSTRUCT(&query);
+        PMIX_ARGV_APPEND(code, query.keys, PMIX_QUERY_GROUP_MEMBERSHIP);
+        PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+        PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_GROUP_ID, "l", PMIX_STRING);
+        check("query", PMIx_Query_info(&query, 1, &results, &nresults));
+        if (nresults && results[0].value.type == PMIX_DATA_ARRAY)
+            members = results[0].value.data.darray->size;
+        printf("%u is one of %zu members\n", me.rank, members);
     }
     fflush(stdout);
     meet();
@@ -318,6 +360,8 @@ int main(int argc, char **argv)
         together();
     else if (!strcmp(what, "invite"))
         invite();
+    else if (!strcmp(what, "leaves"))
+        leaves();
     else if (!strcmp(what, "twice")) {
         check("construct", make("w", 0, 1, NULL, 0, &number));
         printf("%u construct %d\n", me.rank, make("w", 0, 1, NULL, 0, &number));

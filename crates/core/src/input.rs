@@ -9,8 +9,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{BatchId, Request, SessionOrder, Submission};
 use ferrite_wire::{
-    CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventRange, EventSource, FilePiece, Frame, GroupPart,
-    LogEntry, Members, PmixEvent, ResizeRequest, StartError, Stream, Subject,
+    CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventRange, EventSource, FilePiece, Frame, GroupEntry,
+    GroupPart, LogEntry, Members, PmixEvent, ResizeRequest, StartError, Stream, Subject,
 };
 
 use crate::effect::{Account, Recalled};
@@ -560,6 +560,21 @@ pub enum PmixCall {
         part: GroupPart,
         /// The upcall's token for the reply.
         token: PmixToken,
+    },
+    /// A local process has called `PMIx_Group_construct` for a group whose members do not know each other. The reply
+    /// carries a [`ferrite_wire::GroupBuilt`].
+    GroupEntry {
+        /// The call.
+        entry: Box<GroupEntry>,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// A local process has left a group (`PMIx_Group_leave`). Nothing answers.
+    GroupLeft {
+        /// The process.
+        proc: ProcId,
+        /// The name of the group.
+        group: String,
     },
     /// All local members have called `PMIx_Group_destruct`.
     GroupDestruct {

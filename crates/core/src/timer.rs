@@ -48,6 +48,8 @@ pub enum HeadTimer {
     Stacks(JobId),
     /// The limit of a parked lookup, by its number.
     Lookup(u64),
+    /// The limit of the attempt of this number to make a group whose members do not know each other.
+    Assembly(u64),
     /// The next look at who pulls the output of a job and has not taken what waits.
     Pulls(JobId),
     /// The limit for the daemons of debuggers that a DVM for one job, which is over, still waits for.

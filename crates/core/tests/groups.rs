@@ -4,10 +4,12 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, job, proc};
-use ferrite_core::{DaemonInput, DaemonTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
-use ferrite_types::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT};
+use ferrite_core::{DaemonInput, DaemonTimer, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT,
+};
 use ferrite_types::*;
-use ferrite_wire::{CollectiveKind, EventInfo, GroupBuilt, GroupPart, Members};
+use ferrite_wire::{CollectiveKind, EventInfo, GroupBuilt, GroupEntry, GroupPart, GroupRole, Members};
 
 /// One process on each of that many nodes; the job goes on after failures.
 fn cluster(count: u32) -> Cluster {
@@ -125,4 +127,104 @@ fn the_members_hear_of_the_end_of_one() {
     let mut told: Vec<u32> = told.collect();
     told.sort_unstable();
     assert_eq!(told, [0, 1]);
+}
+
+/// Calls for a group whose members do not know each other. `None` = a follower calls.
+fn enter(dvm: &mut Cluster, at: u32, leads: Option<(u64, &[u32])>, leaves_out: bool, token: u64) {
+    let role = leads.map_or(GroupRole::Follower, |(leaders, more)| {
+        let more: Vec<Rank> = more.iter().copied().map(Rank).collect();
+        let more = if more.is_empty() { Vec::new() } else { vec![(JobId(1), more)] };
+        GroupRole::Leader { proc: proc(at), leaders, more }
+    });
+    let data = Bytes::copy_from_slice(&[at as u8]);
+    let part = GroupPart { notify: false, infos: data.clone(), data };
+    let (group, limit) = ("a".to_owned(), Some(Duration::from_secs(5)));
+    let entry = Box::new(GroupEntry { group, role, leaves_out, limit, part });
+    let call = PmixCall::GroupEntry { entry, token: PmixToken(token) };
+    dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(call)));
+    dvm.run();
+}
+
+fn members(dvm: &Cluster, token: u64) -> Vec<u32> {
+    let built = dvm.pmix.iter().find_map(|(_, effect)| match effect {
+        PmixEffect::Reply { token: of, result: Ok(bytes) } if of.0 == token => GroupBuilt::decode(bytes),
+        _ => None,
+    });
+    built.expect("a group").members.iter().map(|proc| proc.rank.0).collect()
+}
+
+/// spec L160
+#[test]
+fn members_that_do_not_know_each_other_make_a_group_when_all_have_come() {
+    let mut dvm = cluster(5);
+    enter(&mut dvm, 3, None, false, 1);
+    enter(&mut dvm, 0, Some((2, &[3, 1])), false, 1);
+    assert_eq!(answers(&dvm, 1), []);
+    enter(&mut dvm, 1, Some((2, &[])), false, 1);
+    let all: Vec<u32> = answers(&dvm, 1).iter().map(|(at, _)| *at).collect();
+    assert_eq!((all, members(&dvm, 1)), (vec![0, 1, 3], vec![0, 1, 3]));
+    assert!(answers(&dvm, 1).iter().all(|(_, result)| *result == Ok((1, 3))));
+    enter(&mut dvm, 4, Some((2, &[])), false, 2);
+    assert_eq!(answers(&dvm, 2), [(4, Err(PMIX_ERR_EXISTS))], "one leader more than there are to be");
+}
+
+/// spec L160
+#[test]
+fn leaders_that_do_not_agree_or_do_not_come_make_a_group_for_nobody() {
+    let mut dvm = cluster(4);
+    enter(&mut dvm, 0, Some((3, &[2])), false, 1);
+    enter(&mut dvm, 0, Some((3, &[])), false, 2);
+    assert_eq!(answers(&dvm, 2), [(0, Err(PMIX_ERR_EXISTS))], "it has called already");
+    enter(&mut dvm, 1, Some((2, &[])), false, 1);
+    enter(&mut dvm, 2, None, false, 1);
+    enter(&mut dvm, 3, Some((3, &[])), false, 1);
+    let bad = Err(PMIX_ERR_BAD_PARAM);
+    assert_eq!(answers(&dvm, 1), [0, 1, 2, 3].map(|at| (at, bad)), "who comes late hears the same");
+
+    enter(&mut dvm, 0, Some((2, &[2])), false, 3);
+    dvm.fire(0, Timer::Head(HeadTimer::Assembly(2)));
+    dvm.run();
+    enter(&mut dvm, 1, Some((2, &[])), false, 3);
+    enter(&mut dvm, 2, None, false, 3);
+    assert_eq!(answers(&dvm, 3), [0, 1, 2].map(|at| (at, Err(PMIX_ERR_TIMEOUT))));
+    enter(&mut dvm, 0, Some((1, &[])), false, 4);
+    assert_eq!(members(&dvm, 4), [0], "the name is free again");
+}
+
+/// spec L160
+#[test]
+fn a_process_that_ends_before_it_comes_fails_the_group_or_is_left_out() {
+    for leaves_out in [false, true] {
+        let mut dvm = cluster(4);
+        enter(&mut dvm, 0, Some((1, &[2, 3])), leaves_out, 1);
+        enter(&mut dvm, 3, None, false, 1);
+        dvm.exit_proc(2, ExitStatus::Signaled(Signal::KILL));
+        dvm.run();
+        match leaves_out {
+            true => assert_eq!(members(&dvm, 1), [0, 3]),
+            false => assert_eq!(answers(&dvm, 1), [0, 3].map(|at| (at, Err(PMIX_ERR_LOST_CONNECTION)))),
+        }
+        enter(&mut dvm, 1, Some((2, &[])), leaves_out, 2);
+        dvm.exit_proc(1, ExitStatus::Signaled(Signal::KILL));
+        dvm.run();
+        assert!(!dvm.timers.iter().any(|(_, timer)| matches!(timer, Timer::Head(HeadTimer::Assembly(_)))));
+    }
+}
+
+/// A member that has left is not one of those that end the group (spec L161).
+#[test]
+fn a_process_that_leaves_a_group_is_no_longer_a_member() {
+    let mut dvm = cluster(3);
+    (0..3).for_each(|at| make(&mut dvm, at, "a", &[], 1));
+    dvm.run();
+    let left = PmixCall::GroupLeft { proc: proc(2), group: "a".to_owned() };
+    dvm.input(DaemonRank(2), Input::Daemon(DaemonInput::Pmix(left)));
+    dvm.run();
+    dvm.exit_proc(2, ExitStatus::Signaled(Signal::KILL));
+    dvm.run();
+    let told = |(_, effect): &(DaemonRank, PmixEffect)| {
+        matches!(effect, PmixEffect::Event { event, to, .. }
+            if !to.is_empty() && matches!(event.info, EventInfo::Member { .. }))
+    };
+    assert!(!dvm.pmix.iter().any(told), "it has left before its end");
 }

@@ -316,6 +316,7 @@ impl Proxy {
             | PmixCall::GroupConstruct { token, .. }
             | PmixCall::GroupDestruct { token, .. }
             | PmixCall::GiveUp { token, .. }
+            | PmixCall::GroupEntry { token, .. }
             | PmixCall::Data { token, .. }
             | PmixCall::Modex { token, .. }
             | PmixCall::Spawn { token, .. } => self.reply(token, PMIX_ERR_NOT_SUPPORTED),
@@ -324,6 +325,7 @@ impl Proxy {
             | PmixCall::HeardOut(_)
             | PmixCall::ReadyForDebug(_)
             | PmixCall::AllReadyForDebug(_)
+            | PmixCall::GroupLeft { .. }
             | PmixCall::Alert { .. }
             | PmixCall::Limit { .. }
             | PmixCall::ModexFetched { .. }

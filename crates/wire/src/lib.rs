@@ -29,7 +29,7 @@ pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Members, P
 pub use dvm_contact::{ContactError, DvmContact};
 pub use event::{EventInfo, EventRange, EventSource, GrowthOffer, PmixEvent, ToolName, Withdrawal};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
-pub use group::{GroupBuilt, GroupPart};
+pub use group::{GroupBuilt, GroupEntry, GroupPart, GroupRole};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
 pub use launch::{InitState, LaunchOrder, ProcEnd, ProcFailure, Restart, StartError, StartErrorKind};

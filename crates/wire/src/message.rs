@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, EventRange,
-    Fact, FilePiece, Found, LaunchFailure, LaunchOrder, LogRecord, Order, Part, PmixEvent, ProcEnd, ProcFailure,
-    ProcessSet, Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning, Wireup, control,
+    Fact, FilePiece, Found, GroupEntry, LaunchFailure, LaunchOrder, LogRecord, Order, Part, PmixEvent, ProcEnd,
+    ProcFailure, ProcessSet, Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning,
+    Wireup, control,
 };
 
 /// The payload of a frame.
@@ -213,6 +214,20 @@ pub enum HeadMessage {
         id: u64,
         /// The process and its request.
         call: Box<DataCall>,
+    },
+    /// From a process's daemon: the process calls for a group whose members do not know each other.
+    GroupEntry {
+        /// The number of the question, unique at the daemon; the reply repeats it.
+        id: u64,
+        /// The call.
+        entry: Box<GroupEntry>,
+    },
+    /// From a process's daemon: the process has left a group (`PMIx_Group_leave`).
+    GroupLeft {
+        /// The process.
+        proc: ProcId,
+        /// The name of the group.
+        group: String,
     },
     /// From a daemon: a process or a tool gives an order for processes (`PMIx_Job_control`).
     Control {
@@ -480,6 +495,13 @@ pub enum DaemonMessage {
         /// The values that a lookup has found, or a PMIx status.
         result: Result<Vec<Found>, PmixStatus>,
     },
+    /// Head to the daemon of a process that called for a group whose members do not know each other.
+    GroupReply {
+        /// The number from the request.
+        id: u64,
+        /// The group (a [`crate::GroupBuilt`]), or a PMIx status.
+        result: CollectiveResult,
+    },
     /// Head to the daemon of the process or tool that gave the order for processes.
     ControlReply {
         /// The number from the request.
@@ -613,6 +635,8 @@ impl HeadMessage {
             HeadMessage::SpawnRequest { .. } => "spawn-request",
             HeadMessage::BadSpawn { .. } => "bad-spawn",
             HeadMessage::DataRequest { .. } => "data-request",
+            HeadMessage::GroupEntry { .. } => "group-entry",
+            HeadMessage::GroupLeft { .. } => "group-left",
             HeadMessage::Control { .. } => "control",
             HeadMessage::Log { .. } => "log",
             HeadMessage::Query { .. } => "query",
@@ -670,6 +694,7 @@ impl DaemonMessage {
             DaemonMessage::ModexReply { .. } => "modex-reply",
             DaemonMessage::SpawnReply { .. } => "spawn-reply",
             DaemonMessage::DataReply { .. } => "data-reply",
+            DaemonMessage::GroupReply { .. } => "group-reply",
             DaemonMessage::ControlReply { .. } => "control-reply",
             DaemonMessage::LogReply { .. } => "log-reply",
             DaemonMessage::QueryReply { .. } => "query-reply",

@@ -10,7 +10,6 @@ use crate::programs::{libpmix_major, pmix_program};
 const EXISTS: i32 = -11;
 const TIMEOUT: i32 = -24;
 const LOST_CONNECTION: i32 = -61;
-const NOT_SUPPORTED: i32 = -47;
 
 /// Four processes on one node, and on two.
 const PLACES: [&str; 2] = ["--host n1:4", "--host n0:2,n2:2 --map-by slot"];
@@ -19,7 +18,8 @@ pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         groups_have_numbers_and_data_and_end,
         a_group_that_cannot_be_made_fails_for_all_of_its_members,
-        a_group_whose_members_do_not_know_each_other_is_refused,
+        a_group_whose_members_do_not_know_each_other_is_made_of_all_of_them,
+        a_member_that_leaves_a_group_is_no_longer_one,
         the_members_of_a_group_hear_of_the_end_of_one,
         processes_are_invited_to_a_group_and_accept_or_decline,
         the_members_of_a_group_made_by_invitation_meet_on_all_nodes,
@@ -61,14 +61,25 @@ fn a_group_that_cannot_be_made_fails_for_all_of_its_members(c: &Context) -> Resu
     Ok(())
 }
 
-/// A group of those who have called would be another one than they mean (spec L63).
-fn a_group_whose_members_do_not_know_each_other_is_refused(c: &Context) -> Result<()> {
+/// Two leaders, of which one names the two others (spec L160).
+fn a_group_whose_members_do_not_know_each_other_is_made_of_all_of_them(c: &Context) -> Result<()> {
     let since = "libpmix 4 and 5 have no groups whose members do not know each other";
     ensure!(libpmix_major() >= Some(6), Skipped(since.into()));
     let group = pmix_program("group")?;
     for place in PLACES {
         let job = c.prterun(place)?.words(["-n", "4"])?.program(&group)?.words(["bootstrap"])?;
-        job.run()?.code(0)?.lines(&lines(0..4, |_| format!("construct {NOT_SUPPORTED}")))?;
+        job.run()?.code(0)?.lines(&lines(0..4, |_| "construct 0 with 4 members".into()))?;
+    }
+    Ok(())
+}
+
+/// The library says by an event that a process leaves (spec L161).
+fn a_member_that_leaves_a_group_is_no_longer_one(c: &Context) -> Result<()> {
+    ensure!(libpmix_major() >= Some(6), Skipped("libpmix 4 and 5 refuse PMIx_Group_leave".into()));
+    let group = pmix_program("group")?;
+    for place in PLACES {
+        let job = c.prterun(place)?.words(["-n", "4"])?.program(&group)?.words(["leaves"])?;
+        job.run()?.code(0)?.lines(&lines(0..3, |_| "is one of 3 members".into()))?;
     }
     Ok(())
 }

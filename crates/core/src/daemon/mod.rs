@@ -187,6 +187,7 @@ impl Daemon {
             DaemonMessage::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
             DaemonMessage::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
             DaemonMessage::DataReply { id, result } => self.on_data_reply(id, result, cx),
+            DaemonMessage::GroupReply { id, result } => self.on_group_reply(id, result, cx),
             DaemonMessage::ControlReply { id, result } => self.on_control_reply(id, result, cx),
             DaemonMessage::LogReply { id, result } => self.on_logged(id, result, cx),
             DaemonMessage::QueryReply { id, facts } => self.on_query_reply(id, facts, cx),
@@ -248,6 +249,8 @@ impl Daemon {
             PmixCall::GroupConstruct { name, members, part, token } => {
                 self.on_collective(CollectiveKind::GroupConstruct(name), members, part.encode(), token, cx);
             }
+            PmixCall::GroupEntry { entry, token } => self.on_group_entry(entry, token, cx),
+            PmixCall::GroupLeft { proc, group } => cx.send_head(HeadMessage::GroupLeft { proc, group }),
             PmixCall::GroupDestruct { name, members, token } => {
                 self.on_collective(CollectiveKind::GroupDestruct(name), members, Bytes::new(), token, cx);
             }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use ferrite_types::{JobId, PmixStatus, ProcId};
 use ferrite_wire::control::Submission;
-use ferrite_wire::{DataCall, DataRequest, Fact, Found, HeadMessage, Persistence, Subject};
+use ferrite_wire::{
+    CollectiveResult, DataCall, DataRequest, Fact, Found, GroupEntry, GroupRole, HeadMessage, Persistence, Subject,
+};
 
 use super::Daemon;
 use super::pmi1::Pmi1Question;
@@ -70,6 +72,23 @@ impl Daemon {
             Some(Asker::Pmix(token)) => cx.effect(Effect::Pmix(PmixEffect::DataReply { token, result })),
             Some(Asker::Pmi1(proc, question)) => self.on_pmi1_answer(proc, question, result, cx),
             None => {}
+        }
+    }
+
+    /// Asks the head for a group whose members do not know each other. Nobody knows which process a follower is: the
+    /// end of no job ends its question, and the head answers it in any case.
+    pub(super) fn on_group_entry(&mut self, entry: Box<GroupEntry>, token: PmixToken, cx: &mut Cx) {
+        let job = match &entry.role {
+            GroupRole::Leader { proc, .. } => proc.job,
+            GroupRole::Follower => JobId::DAEMONS,
+        };
+        let id = self.questions.keep(job, Asker::Pmix(token));
+        cx.send_head(HeadMessage::GroupEntry { id, entry });
+    }
+
+    pub(super) fn on_group_reply(&mut self, id: u64, result: CollectiveResult, cx: &mut Cx) {
+        if let Some(Asker::Pmix(token)) = self.questions.take(id) {
+            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
         }
     }
 

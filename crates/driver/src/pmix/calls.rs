@@ -9,9 +9,11 @@ use ferrite_pmix::{Completer, Info, Proc, Published, Question, Status, Upcall};
 use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{
-    CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, Members, Resize, Subject,
+    CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventSource, Fact, Found, GroupEntry, GroupRole, Members,
+    Resize, Subject,
 };
 
+use super::groups::Wish;
 use super::{allocate, control, events, groups, logs, published, query, session_control, spawn};
 use crate::Inbox;
 
@@ -40,7 +42,7 @@ enum Reply {
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
     Ordered(Completer<Vec<Info>>),
-    Group { members: Vec<Proc>, reply: Completer<Vec<Info>> },
+    Group { dvm: String, members: Vec<Proc>, reply: Completer<Vec<Info>> },
     Told { questions: Vec<Question>, about: Vec<Subject>, reply: Completer<Vec<Info>> },
 }
 
@@ -50,7 +52,7 @@ impl Reply {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
-            Reply::Group { members, reply } => reply.complete(groups::answer(members, result)),
+            Reply::Group { dvm, members, reply } => reply.complete(groups::answer(&dvm, members, result)),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) | Reply::Told { .. } => {
                 self.fail(result.err().map_or(Status::ERROR, |status| Status(status.0)))
             }
@@ -136,27 +138,38 @@ impl Calls {
                 self.meet(&procs, timeout_s, reply, names, |members, token| PmixCall::Disconnect { members, token });
             }
             Upcall::Group { makes, name, procs, info, timeout_s, local_status, reply } => {
-                // Who names nobody wants to be taken into a group by others.
-                if procs.is_empty() {
-                    return reply.refuse();
-                }
-                let members = match participants(&procs, names) {
-                    Ok(members) => members,
-                    Err(status) => return reply.complete(Err(status)),
-                };
-                let token = self.keep(members.job, Reply::Group { members: procs, reply });
-                match local_status.into_result().and_then(|()| groups::part(makes, &info)) {
-                    Ok(part) => {
-                        self.pass(match part {
-                            Some(part) => PmixCall::GroupConstruct { name, members, part, token },
-                            None => PmixCall::GroupDestruct { name, members, token },
-                        });
-                        self.limit(token, timeout_s);
+                let wish = local_status.into_result();
+                let wish = wish.and_then(|()| groups::wish(makes, &name, &procs, &info, |of| by_job(of, names)));
+                match wish {
+                    Ok(Wish::Construct(part)) => self.group(procs, timeout_s, reply, names, |members, token| {
+                        PmixCall::GroupConstruct { name, members, part, token }
+                    }),
+                    Ok(Wish::Destruct) => self.group(procs, timeout_s, reply, names, |members, token| {
+                        PmixCall::GroupDestruct { name, members, token }
+                    }),
+                    Ok(Wish::Enter(entry)) => {
+                        let waiter = match &entry.role {
+                            GroupRole::Leader { proc, .. } => proc.job,
+                            // The library does not say which process it is.
+                            GroupRole::Follower => JobId::DAEMONS,
+                        };
+                        let token = self.keep(waiter, Reply::Group { dvm: self.dvm.clone(), members: procs, reply });
+                        let limit = timeout_s.filter(|seconds| *seconds > 0).map(limit_of);
+                        let entry = Box::new(GroupEntry { limit, ..entry });
+                        self.pass(PmixCall::GroupEntry { entry, token });
                     }
-                    Err(status) => {
-                        let kind = if makes { CollectiveKind::GroupConstruct } else { CollectiveKind::GroupDestruct };
-                        self.give_up_meeting(kind(name), members, status, token);
-                    }
+                    Err(status) => match participants(&procs, names) {
+                        Ok(members) if !procs.is_empty() => {
+                            let kind = match makes {
+                                true => CollectiveKind::GroupConstruct(name),
+                                false => CollectiveKind::GroupDestruct(name),
+                            };
+                            let reply = Reply::Group { dvm: self.dvm.clone(), members: procs, reply };
+                            let token = self.keep(members.job, reply);
+                            self.give_up_meeting(kind, members, status, token);
+                        }
+                        _ => reply.complete(Err(status)),
+                    },
                 }
             }
             Upcall::Publish { proc, info, reply } => {
@@ -251,6 +264,16 @@ impl Calls {
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
             }
+        }
+    }
+
+    /// Tells the machine that a process has left a group, if that is what the event says: libpmix has no other word
+    /// for it.
+    pub(super) fn note_left(&self, code: Status, source: &Proc, info: &[Info], names: &Names) {
+        if let Some(group) = groups::left(code, source, info)
+            && let Some(proc) = find(source, names)
+        {
+            self.pass(PmixCall::GroupLeft { proc, group });
         }
     }
 
@@ -425,6 +448,26 @@ impl Calls {
         let token = PmixToken(self.next);
         self.waiting.insert(token, (job, reply));
         token
+    }
+
+    /// Passes the call of the members of a group on, or refuses it.
+    fn group(
+        &mut self,
+        procs: Vec<Proc>,
+        timeout_s: Option<u32>,
+        reply: Completer<Vec<Info>>,
+        names: &Names,
+        call: impl FnOnce(Members, PmixToken) -> PmixCall,
+    ) {
+        match participants(&procs, names) {
+            Ok(members) => {
+                let reply = Reply::Group { dvm: self.dvm.clone(), members: procs, reply };
+                let token = self.keep(members.job, reply);
+                self.pass(call(members, token));
+                self.limit(token, timeout_s);
+            }
+            Err(status) => reply.complete(Err(status)),
+        }
     }
 
     /// Gives the call that was just passed on its limit (seconds), if it has one.

@@ -649,6 +649,7 @@ impl Shared {
                 Event::Upcall(Upcall::Event { code, source, range, info })
                     if ![Status::READY_FOR_DEBUG, Status::DEBUGGER_RELEASE].contains(&code) =>
                 {
+                    self.calls.borrow().note_left(code, &source, &info, &self.names.borrow());
                     self.raise(code, &source, range, &info);
                 }
                 Event::Upcall(upcall) => {

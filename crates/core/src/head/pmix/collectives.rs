@@ -12,7 +12,7 @@ use crate::cx::Cx;
 use crate::daemon::{concatenate, merge, participants};
 use crate::head::Head;
 use crate::head::counters::{Counted, Late};
-use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
+use crate::pmix_status::{PMIX_ERR_EXISTS, PMIX_ERR_LOST_CONNECTION};
 
 /// The head's record of the collectives of all jobs.
 #[derive(Debug, Default)]
@@ -63,6 +63,7 @@ impl Head {
     /// The result of a collective to which all have contributed.
     fn conclude(&mut self, key: &CollectiveKey, part: Part) -> CollectiveResult {
         match &key.kind {
+            CollectiveKind::GroupConstruct(name) if self.pmix.assemblies.is_open(name) => Err(PMIX_ERR_EXISTS),
             CollectiveKind::GroupConstruct(name) => self.pmix.groups.build(name, &key.members, part?),
             CollectiveKind::PmixFence
             | CollectiveKind::Pmi1Barrier

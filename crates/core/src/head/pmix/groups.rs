@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
-use ferrite_types::{JobId, PmixStatus, ProcId};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::{EventInfo, EventRange, EventSource, GroupBuilt, GroupPart, Members, PmixEvent};
 
 use crate::cx::Cx;
@@ -39,13 +39,18 @@ impl Groups {
     /// Makes a group of these contributions; its result for the members (spec L63).
     pub(super) fn build(&mut self, name: &str, members: &Members, parts: Vec<Bytes>) -> Result<Bytes, PmixStatus> {
         let parts: Option<Vec<GroupPart>> = parts.iter().map(|part| GroupPart::decode(part)).collect();
-        let parts = parts.filter(|_| !name.is_empty() && name.len() <= LONGEST).ok_or(PMIX_ERR_BAD_PARAM)?;
-        if self.known.contains_key(name) {
-            return Err(PMIX_ERR_EXISTS);
-        }
-        if self.known.len() >= LIMIT {
-            return Err(PMIX_ERR_OUT_OF_RESOURCE);
-        }
+        self.make(name, members, Vec::new(), parts.ok_or(PMIX_ERR_BAD_PARAM)?)
+    }
+
+    /// Makes a group. `told` are the members for the answer, if they have not known each other.
+    pub(super) fn make(
+        &mut self,
+        name: &str,
+        members: &Members,
+        told: Vec<ProcId>,
+        parts: Vec<GroupPart>,
+    ) -> Result<Bytes, PmixStatus> {
+        self.may_make(name)?;
         self.context += 1;
         let notify = parts.iter().any(|part| part.notify);
         let group = Group { members: members.clone(), gone: BTreeSet::new(), over: BTreeSet::new(), notify };
@@ -53,7 +58,37 @@ impl Groups {
         let mut data = BytesMut::new();
         parts.iter().for_each(|part| data.extend_from_slice(&part.data));
         let infos = parts.into_iter().map(|part| part.infos).filter(|infos| !infos.is_empty()).collect();
-        Ok(GroupBuilt { context: self.context, data: data.freeze(), infos }.encode())
+        Ok(GroupBuilt { context: self.context, members: told, data: data.freeze(), infos }.encode())
+    }
+
+    /// Checks that a group of this name may be made now.
+    ///
+    /// # Errors
+    /// What is in its way.
+    pub(super) fn may_make(&self, name: &str) -> Result<(), PmixStatus> {
+        match () {
+            () if name.is_empty() || name.len() > LONGEST => Err(PMIX_ERR_BAD_PARAM),
+            () if self.known.contains_key(name) => Err(PMIX_ERR_EXISTS),
+            () if self.known.len() >= LIMIT => Err(PMIX_ERR_OUT_OF_RESOURCE),
+            () => Ok(()),
+        }
+    }
+
+    /// Takes a process out of a group that it leaves; `size` is that of its job.
+    fn part(&mut self, name: &str, proc: ProcId, size: usize) {
+        let Some(group) = self.known.get_mut(name).filter(|group| includes(&group.members, proc)) else { return };
+        let rest = group.members.jobs().map(|(job, ranks)| {
+            let all = || (0..size as u32).map(Rank).collect();
+            let ranks = if job == proc.job && ranks.is_empty() { all() } else { ranks.to_vec() };
+            (job, ranks.into_iter().filter(|rank| ProcId { job, rank: *rank } != proc).collect::<Vec<_>>())
+        });
+        // No ranks would mean the whole job: a job without members goes.
+        let whole =
+            |job: JobId| job != proc.job && group.members.jobs().any(|(of, ranks)| of == job && ranks.is_empty());
+        match Members::of_jobs(rest.filter(|(job, ranks)| !ranks.is_empty() || whole(*job)).collect()) {
+            Some(members) => group.members = members,
+            None => drop(self.known.remove(name)),
+        }
     }
 
     /// Ends a group whose members have all said so, or can no longer.
@@ -94,8 +129,19 @@ fn includes(members: &Members, proc: ProcId) -> bool {
 }
 
 impl Head {
+    /// Takes a process out of a group that it leaves (`PMIx_Group_leave`). Its library has told the other members (spec
+    /// L161).
+    pub(in crate::head) fn on_group_left(&mut self, daemon: DaemonRank, proc: ProcId, name: &str) {
+        if let Some(job) = self.jobs.get(proc.job)
+            && job.map().daemon_of(proc.rank) == Some(daemon)
+        {
+            self.pmix.groups.part(name, proc, job.map().procs.len());
+        }
+    }
+
     /// Takes an ended process out of its groups. The other members hear of it if they want to (spec L64).
     pub(in crate::head) fn leave_groups(&mut self, proc: ProcId, cx: &mut Cx) {
+        self.lose_entrant(proc, cx);
         for (group, range) in self.pmix.groups.leave(proc) {
             let info = EventInfo::Member { group, proc };
             self.raise(PmixEvent { code: PMIX_GROUP_MEMBER_FAILED, source: EventSource::Dvm, info }, range, cx);
@@ -105,8 +151,6 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::Rank;
-
     use super::*;
 
     fn part(notify: bool, data: &'static [u8]) -> Bytes {

@@ -1,5 +1,6 @@
 //! Services for processes by PMIx: collectives, the data server, events, process sets, logs, queries and orders.
 
+mod assemblies;
 mod collectives;
 mod data_server;
 mod events;
@@ -11,6 +12,7 @@ mod sets;
 
 use ferrite_types::JobId;
 
+use self::assemblies::Assemblies;
 use self::collectives::Collectives;
 use self::data_server::Store;
 use self::groups::Groups;
@@ -20,6 +22,7 @@ use crate::cx::Cx;
 /// The state of the services.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Pmix {
+    assemblies: Assemblies,
     collectives: Collectives,
     groups: Groups,
     published: Store,
@@ -31,6 +34,7 @@ impl Pmix {
     pub(in crate::head) fn forget_job(&mut self, job: JobId, cx: &mut Cx) {
         self.collectives.forget(job);
         self.groups.forget(job);
+        self.assemblies.forget(job);
         self.purge_job(job, cx);
     }
 }
