@@ -22,7 +22,8 @@ pub(super) enum Wish {
     Destruct,
 }
 
-/// Returns what local processes call for. `members` finds the jobs of processes, and `procs` are those of the call.
+/// Returns what local processes call for (spec L160, L162). `members` finds the jobs of processes, and `procs` are
+/// those of the call.
 ///
 /// # Errors
 /// A directive that has no effect here would make another group of it than they mean.
@@ -129,7 +130,7 @@ pub(super) fn answer(dvm: &str, members: Vec<Proc>, result: CollectiveResult) ->
     Ok(info)
 }
 
-/// The name of the group that the source of this event has left.
+/// The name of the group that the source of this event has left (spec L161).
 pub(super) fn left(code: Status, source: &Proc, info: &[Info]) -> Option<String> {
     let affected = find(info, sys::PMIX_EVENT_AFFECTED_PROC);
     let is_own = affected.is_none_or(|value| *value == Value::Proc(source.clone()));
