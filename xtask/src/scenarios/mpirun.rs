@@ -143,6 +143,8 @@ fn communicator_of_a_group(c: &Context) -> Result<()> {
         let job = native.run(c, "-n 8")?.words([python.clone(), group.clone()])?.words([from])?;
         job.run()?.code(0)?.lines(&expected)?;
     }
+    let alone = native.run(c, "-n 8")?.words([python.clone(), group.clone()])?.words(["session", "mpi://SELF"])?;
+    alone.run()?.code(0)?.lines(&vec!["rank 0 of 1 has heard 0".to_owned(); 8])?;
     let absent =
         native.run(c, "-n 1 --prtemca ferrite_libpmix /no/such/libpmix.so.2")?.words([python, group])?.run()?;
     absent.code(1)?.complains_about(&["/no/such/libpmix.so.2"])?;

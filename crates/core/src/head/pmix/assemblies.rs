@@ -307,10 +307,7 @@ impl Head {
     }
 
     fn hosts_living(&self, daemon: DaemonRank) -> bool {
-        self.jobs.iter().any(|job| {
-            let mut ranks = (0..job.map().procs.len() as u32).map(Rank);
-            ranks.any(|rank| job.map().daemon_of(rank) == Some(daemon) && job.has_living(rank))
-        })
+        self.jobs.iter().any(|job| job.map().on_daemon(daemon).any(|(rank, _)| job.has_living(rank)))
     }
 }
 
