@@ -98,7 +98,7 @@ fn an_attempt_that_one_node_gives_up_ends_for_all_and_for_who_comes_later() {
     dvm.run();
     assert_eq!(answers(&dvm, 1), [0, 1, 2].map(|at| (at, Err(PMIX_ERR_NOT_SUPPORTED))));
 
-    // Who has lost the attempt already hears why, and the next attempt is another one.
+    // A member that enters later hears why, and the next attempt is another one.
     gives_up(&mut dvm, "b", 2);
     dvm.run();
     make(&mut dvm, 0, "b", &[], 2);

@@ -37,7 +37,7 @@ pub(crate) enum TooMany {
     Processors(u32),
     /// The resources, which suffice for this many processes.
     Resources(u32),
-    /// What all nodes share, which suffices for this many processes.
+    /// The shared resources suffice for this many processes.
     Shared(u32),
 }
 

@@ -103,7 +103,7 @@ impl Occupancy {
         self.site.shared().keys().map(String::as_str)
     }
 
-    /// What all nodes share of a resource, and what running jobs take of it (spec L151). `None` = it is not shared.
+    /// The amount of a shared resource, and how much of it running jobs take (spec L151). `None` = it is not shared.
     #[must_use]
     pub fn shared_amount(&self, resource: &str) -> Option<(u64, u64)> {
         let there = *self.site.shared().get(resource)?;
@@ -221,7 +221,7 @@ impl Occupancy {
     }
 
     fn release_rank(&mut self, id: NodeId, map: &JobMap, placement: &Placement) {
-        // What all nodes share is still taken when the node has gone.
+        // A shared resource is still taken when the node has gone.
         let of_dvm = takes(map, placement).filter(|(resource, _)| self.site.shared().contains_key(*resource));
         of_dvm.for_each(|(resource, amount)| leave(&mut self.shared, resource, *amount));
         let Some(node) = self.nodes.get_mut(&id) else { return };

@@ -105,7 +105,7 @@ fn refusals_say_what_there_is_and_what_to_do() {
     insta::assert_snapshot!(texts.join("\n\n"));
 }
 
-/// What all nodes share is counted over all of them, for each process and for jobs as a whole (spec L151).
+/// Shared resources are counted over all nodes, for each process and for jobs as a whole (spec L151).
 #[test]
 fn what_all_nodes_share_is_counted_over_all_of_them() {
     let (mut pool, mut occupancy) = (four_cores(3), site("fpga=1,dvm:licence=4"));

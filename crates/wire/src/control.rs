@@ -565,7 +565,7 @@ pub struct DvmStatus {
     pub jobs_failed: u64,
     /// Processes that run.
     pub procs_running: u32,
-    /// What all nodes share, such as licences.
+    /// The resources that all nodes share, such as licences.
     pub resources: Vec<ResourceStatus>,
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct Status {
     pub(crate) jobs_ended: u64,
     pub(crate) jobs_failed: u64,
     pub(crate) processes_running: u32,
-    /// What all nodes share.
+    /// The resources that all nodes share.
     pub(crate) resources: Vec<Resource>,
     /// Changes of its size that are under way.
     pub(crate) campaigns: Vec<Campaign>,

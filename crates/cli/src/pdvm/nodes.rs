@@ -44,7 +44,7 @@ fn render(nodes: &[NodeStatus]) -> String {
     table.render()
 }
 
-/// What all nodes share, as a line behind the table; empty when they share nothing.
+/// The shared resources as a line behind the table; empty when there are none.
 fn shared(status: &DvmStatus) -> String {
     if status.resources.is_empty() {
         String::new()

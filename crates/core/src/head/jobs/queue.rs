@@ -355,7 +355,7 @@ impl Head {
         Room { slots, used }
     }
 
-    /// What a job wants of what all nodes share: its status, and the amount (spec L151).
+    /// The shared resources that a job wants: the status of each, and the amount (spec L151).
     fn shared_wants(&self, spec: &JobSpec) -> Vec<(ResourceStatus, u64)> {
         let wants = |resource: &ResourceStatus| {
             let amount = |amounts: &Amounts| amounts.get(&resource.name).copied().unwrap_or_default();
@@ -371,7 +371,7 @@ impl Head {
         all.filter(|(_, wanted)| *wanted > 0).collect()
     }
 
-    /// What a job lacks of what all nodes share, in words; empty when there is enough.
+    /// The shared resources that a job lacks, in words; empty when there is enough.
     fn shared_lacks(&self, spec: &JobSpec) -> String {
         let lack = |(resource, wanted): &(ResourceStatus, u64)| {
             let free = resource.amount.saturating_sub(resource.in_use);

@@ -82,7 +82,7 @@ impl Jobs {
         self.occupancy.shared_room(takes)
     }
 
-    /// What all nodes share, and what of it is in use (spec L151).
+    /// The shared resources, and how much of each is in use (spec L151).
     pub(in crate::head) fn shared_resources(&self) -> Vec<ResourceStatus> {
         let status = |name: &str| {
             let (amount, in_use) = self.occupancy.shared_amount(name)?;

@@ -78,7 +78,7 @@ impl Assemblies {
     fn late(&mut self, name: &str, role: &GroupRole, daemon: DaemonRank) -> Option<PmixStatus> {
         let failed = self.failed.get_mut(name)?;
         let expects = match role {
-            // Who has heard of the failure tries again.
+            // A leader that has heard of the failure tries again.
             GroupRole::Leader { proc, .. } => {
                 let expects = failed.leaders > 0 && failed.told.insert(*proc);
                 failed.leaders -= u64::from(expects);

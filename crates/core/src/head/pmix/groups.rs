@@ -64,7 +64,7 @@ impl Groups {
     /// Checks that a group of this name may be made now.
     ///
     /// # Errors
-    /// What is in its way.
+    /// The name is wrong or taken, or there are too many groups.
     pub(super) fn may_make(&self, name: &str) -> Result<(), PmixStatus> {
         match () {
             () if name.is_empty() || name.len() > LONGEST => Err(PMIX_ERR_BAD_PARAM),
