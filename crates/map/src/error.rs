@@ -519,11 +519,14 @@ fn shared_short(
     }
     let mut text = format!("{program:?} is to have {procs} {}, and the DVM has enough for {room}", what.join(" and "));
     let mut in_use = false;
+    // Nobody waits for more than there is.
+    let wanted = |name: &String| [each, once].iter().filter_map(|all| all.get(name)).sum::<u64>();
+    let can_be = amounts.iter().all(|it| it.there.is_some_and(|(there, _)| wanted(&it.resource) <= there));
     for ResourceAmount { resource: name, there, own } in amounts {
         let (there, taken) = there.unwrap_or_default();
         let _ = write!(text, "\n    the DVM: {}", named_amount(name, there));
         if taken > 0 {
-            in_use = true;
+            in_use = can_be;
             let _ = write!(text, ", {} in use by running jobs", amount_in_words(name, taken));
         }
         if *own > 0 {

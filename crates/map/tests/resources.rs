@@ -166,5 +166,6 @@ fn refusals_of_what_all_nodes_share_say_what_there_is() {
     texts.push(refused(&pool, &occupancy, &[Some(2)], "", "licence=1"));
     texts.push(refused(&pool, &occupancy, &[Some(1)], "", "licence=2/job"));
     texts.push(refused(&pool, &occupancy, &[Some(9)], "", "licence=1"));
+    texts.push(refused(&pool, &occupancy, &[Some(1)], "", "licence=5/job"));
     insta::assert_snapshot!(texts.join("\n\n"));
 }

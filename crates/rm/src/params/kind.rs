@@ -71,7 +71,7 @@ impl fmt::Display for Kind {
             Kind::Networks => f.write_str("a list of interfaces and networks, as eth0,10.1.0.0/16"),
             Kind::Directory => f.write_str("the absolute path of a directory"),
             Kind::Prefixes => f.write_str("a list of beginnings of host names, as nid,node"),
-            Kind::Resources => f.write_str("a list of what each node has, as fpga=2,mem=16G, or a single one, as fpga=4@n1"),
+            Kind::Resources => f.write_str("a list of what each node has, as fpga=2,mem=16G, a single one, as fpga=4@n1, or all together, as dvm:licence=8"),
             Kind::CountOr(words) => write!(f, "a number of at least 1, or one of {}", words.join(", ")),
         }
     }
