@@ -122,6 +122,8 @@ class Dvm:
         feed: bool = False,
         time_limit: Optional[int] = None,
         priority: Optional[int] = None,
+        after: Iterable[Union[Task, int, str]] = (),
+        after_any: Iterable[Union[Task, int, str]] = (),
         name: Optional[str] = None,
         detach: bool = False,
         keep_output: bool = True,
@@ -130,7 +132,8 @@ class Dvm:
         """Submits a task: a line for the shell, or a program and its arguments, in `np` processes.
 
         `options` are further options of prun. Tasks wait for slots: those of a higher `priority` (-1000 to 1000) come
-        first, and programs take turns. A detached task outlives this connection; `wait(names=[...])` finds it.
+        first, and programs take turns. It begins when the tasks or jobs of `after` have ended with code 0 and those of
+        `after_any` have ended; when one of `after` ends otherwise, the task is never run (ending `not_run`). A detached task outlives this connection; `wait(names=[...])` finds it.
         Its future is done when the DVM has taken it, and has no result. With `feed=True` its input goes on behind
         `stdin`, by `Task.feed`. With `keep_output=False` only `output()` has what it writes. `on_output` is called with
         `stdout` or `stderr` and each piece, by the thread that reads what the DVM says, so it must not wait for a task.
@@ -142,6 +145,9 @@ class Dvm:
         if cwd is not None or "--set-cwd-to-session-dir" not in options:
             given["cwd"] = os.getcwd() if cwd is None else cwd
         described.update({key: value for key, value in given.items() if value is not None})
+        for key, others in {"after": after, "after_any": after_any}.items():
+            named = [other if isinstance(other, (int, str)) else other.job or other.name for other in others]
+            described.update({key: named} if named else {})
         if env:
             described["env"] = dict(env)
         if options:

@@ -26,7 +26,7 @@ class TaskResult:
 
     job: Optional[int]
     exit_code: int
-    #: `done`, `failed`, `killed`, `refused` or `lost ranks`; None when the DVM itself has ended.
+    #: `done`, `failed`, `killed`, `refused`, `not_run` or `lost ranks`; None when the DVM itself has ended.
     ending: Optional[str]
     #: The signal that has ended the process which failed first.
     signal: Optional[int]

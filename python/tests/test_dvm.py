@@ -101,6 +101,18 @@ class Tasks(WithDvm):
         with self.assertRaises(NoDvm):
             find_socket("no-such-dvm")
 
+    def test_a_task_begins_after_others(self):
+        first = self.dvm.submit(["cat"], feed=True)
+        bad = self.dvm.submit("exit 3")
+        after = self.dvm.submit(["echo", "after"], after=[first], after_any=[bad, bad.wait_submitted(PATIENCE)])
+        never = self.dvm.submit(["true"], after=[after.name, bad])
+        self.assertEqual(never.result(PATIENCE).ending, "not_run")
+        self.assertIn("job", self.dvm.job(after.wait_submitted(PATIENCE))["waiting_for"])
+        first.feed(end=True)
+        self.assertEqual(after.result(PATIENCE).text, "after\n")
+        with self.assertRaisesRegex(RequestRefused, "nobody"):
+            self.dvm.submit(["true"], after=["nobody"]).result(PATIENCE)
+
     def test_a_task_has_a_priority(self):
         task = self.dvm.submit(["sleep", "1000"], priority=-7)
         self.assertEqual(self.dvm.job(task.wait_submitted(PATIENCE))["priority"], -7)

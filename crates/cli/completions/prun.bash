@@ -23,7 +23,7 @@ _prun() {
 
     case "${cmd}" in
         prun)
-            opts="-n -N -s -H -x -v -q -h -V --np --wdir --set-cwd-to-session-dir --preload-binary --preload-files --path --app --exec-agent --app-prefix --app-pmix-prefix --no-app-prefix --pset --host --hostfile --map-by --rank-by --bind-to --mem --resource --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --get-stack-traces --stop-on-exec --stop-in-init --stop-in-app --enable-recovery --continuous --max-restarts --grace --grace-signal --elastic --runtime-options --forward-signals --allow-run-as-root --detach --wait-for-slots --priority --alloc-id --alloc-refid --session-id --batch --results --resume --keep-going --retries --max-running --dvm --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --prtemca --report-pid --verbose --quiet --personality --help --version"
+            opts="-n -N -s -H -x -v -q -h -V --np --wdir --set-cwd-to-session-dir --preload-binary --preload-files --path --app --exec-agent --app-prefix --app-pmix-prefix --no-app-prefix --pset --host --hostfile --map-by --rank-by --bind-to --mem --resource --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --get-stack-traces --stop-on-exec --stop-in-init --stop-in-app --enable-recovery --continuous --max-restarts --grace --grace-signal --elastic --runtime-options --forward-signals --allow-run-as-root --detach --wait-for-slots --priority --after --after-any --alloc-id --alloc-refid --session-id --batch --results --resume --keep-going --retries --max-running --dvm --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --prtemca --report-pid --verbose --quiet --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -280,6 +280,14 @@ _prun() {
                     return 0
                     ;;
                 --priority)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --after-any)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

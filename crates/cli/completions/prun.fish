@@ -93,6 +93,8 @@ report-state-on-timeout\t''
 fwd-environment\t''"
 complete -c prun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prun -l priority -d 'Wait for slots, before jobs of a lower priority: -1000 to 1000, 0 for jobs without this option. With --batch: for the lines that do not say it themselves' -r
+complete -c prun -l after -d 'Begin after these jobs have ended with code 0: numbers, namespaces or names of tasks, separated by commas. When one ends otherwise, the job is never run and ends with code 1. It waits for slots' -r
+complete -c prun -l after-any -d 'Begin after these jobs have ended, with any code' -r
 complete -c prun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
 complete -c prun -l alloc-refid -d 'The allocation whose request has this name (pdvm grow --req-id)' -r
 complete -c prun -l session-id -d 'The session with this number' -r -f -a "(pdvm --candidates sessions (commandline -ct) (commandline -opc) 2>/dev/null)"

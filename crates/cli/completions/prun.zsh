@@ -66,6 +66,8 @@ _prun() {
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, donotspawn, recoverable, continuous, notifyerrors, fwd-environment, output-proctable, timeout=T ...]:OPTION[=VALUE],...:(donotlaunch donotspawn output-proctable recoverable continuous error-nonzero-status show-progress notifyerrors report-state-on-timeout fwd-environment)' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '--priority=[Wait for slots, before jobs of a lower priority\: -1000 to 1000, 0 for jobs without this option. With --batch\: for the lines that do not say it themselves]:N:_default' \
+'*--after=[Begin after these jobs have ended with code 0\: numbers, namespaces or names of tasks, separated by commas. When one ends otherwise, the job is never run and ends with code 1. It waits for slots]:JOBS:_default' \
+'*--after-any=[Begin after these jobs have ended, with any code]:JOBS:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The allocation whose request has this name (pdvm grow --req-id)]:NAME:_default' \
 '--session-id=[The session with this number]:N:_ferrite_values sessions' \

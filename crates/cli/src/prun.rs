@@ -173,6 +173,7 @@ fn run_one(
         detach: run.detach,
         wait_for_slots: run.wait_for_slots,
         priority: run.priority.unwrap_or(0),
+        after: run.after,
         grow,
         session: run.session,
         personality: run.personality,

@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use ferrite_driver::{Interpreter, Service};
 use ferrite_rm::Params;
-use ferrite_types::{Rank, StdinTarget};
-use ferrite_wire::control::Submission;
+use ferrite_types::{JobId, Rank, StdinTarget};
+use ferrite_wire::control::{Dependency, JobRef, Submission};
 
 use crate::args::{Environment, Run};
-use crate::batch::line::{Fields, LineParser};
+use crate::batch::line::{Fields, Id, LineParser};
 use crate::machine::{self, Surroundings};
 use crate::setup::{SetupError, prepare_listed};
 use names::Names;
@@ -104,7 +104,23 @@ impl Shared {
     /// # Errors
     /// Why it is none.
     pub(crate) fn submission(&self, task: Task, client: u64) -> Result<Submission, String> {
-        let Task { task, argv, cmd, np, host, env, cwd, timeout, priority, options, stdin, feed, detach } = task;
+        let Task {
+            task,
+            argv,
+            cmd,
+            np,
+            host,
+            env,
+            cwd,
+            timeout,
+            priority,
+            after,
+            after_any,
+            options,
+            stdin,
+            feed,
+            detach,
+        } = task;
         let reads = feed || stdin.is_some();
         if detach && reads {
             return Err(
@@ -126,6 +142,8 @@ impl Shared {
         }
         let told = |error: SetupError| [error.to_string(), error.next_step()].join(" ").trim_end().to_owned();
         let mut submission = prepare_listed(run, &self.params, &self.around).map_err(told)?;
+        submission.after.extend(dependencies(after, true)?);
+        submission.after.extend(dependencies(after_any, false)?);
         submission.detach = detach;
         submission.task = task;
         submission.launcher = format!("{}.{client}", machine::launcher("service"));
@@ -134,6 +152,17 @@ impl Shared {
         }
         Ok(submission)
     }
+}
+
+/// Returns the jobs after which a task begins (spec L152).
+fn dependencies(jobs: Vec<Id>, well: bool) -> Result<Vec<Dependency>, String> {
+    let job = |id: Id| match id {
+        Id::Text(name) => Ok(JobRef::Name(name)),
+        Id::Number(number) => u32::try_from(number)
+            .map(|number| JobRef::Number(JobId(number)))
+            .map_err(|_| format!("after: {number} is no number of a job")),
+    };
+    jobs.into_iter().map(|id| Ok(Dependency { job: job(id)?, well })).collect()
 }
 
 /// Returns the option of a job that names a file which its submitter has to read; `None` = there is none (spec L92).

@@ -342,9 +342,17 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
     }
     run.spec.stdin = Some(StdinTarget::None);
     let env = forwarded(around, run.spec.options.fwd_environment, run.job_env);
-    let (session, personality, launcher) = (run.session, run.personality, machine::launcher("prun"));
-    let (wait_for_slots, priority) = (true, run.priority.unwrap_or(0));
-    Ok(Submission { env, wait_for_slots, priority, grow, session, personality, launcher, ..Submission::of(run.spec) })
+    Ok(Submission {
+        env,
+        wait_for_slots: true,
+        priority: run.priority.unwrap_or(0),
+        after: run.after,
+        grow,
+        session: run.session,
+        personality: run.personality,
+        launcher: machine::launcher("prun"),
+        ..Submission::of(run.spec)
+    })
 }
 
 /// Returns the base directory in which a command without a job looks for DVMs.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fake::{Fake, signal, stderr, stdout};
 use ferrite_types::{EnvOp, HostEntry, HostRef, JobId, PictureFormat, SlotCount};
-use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, SessionChoice};
+use ferrite_wire::control::{ClientMessage, Dependency, DvmMessage, JobRef, Reply, Request, SessionChoice};
 use ferrite_wire::{Activation, AddedHost, GrowRequest, SlotChange, Stream};
 use rustix::process::Signal;
 
@@ -214,6 +214,27 @@ fn a_job_with_a_priority_waits_for_slots() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let submission = dvm.join().unwrap();
     assert_eq!((submission.wait_for_slots, submission.priority), (true, -40));
+}
+
+/// Jobs by number, namespace and name (spec L152).
+#[test]
+fn a_job_that_depends_on_others_names_them_and_waits_for_slots() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        let (id, submission) = client.submission();
+        client.over(id, 1, 0);
+        submission
+    });
+    let output = fake.command(PRUN, &["--after", "7,prte-host-77@8", "--after-any", "fit", "./a"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let submission = dvm.join().unwrap();
+    let dependency = |job, well| Dependency { job, well };
+    let name = |name: &str| JobRef::Name(name.to_owned());
+    let all = [(JobRef::Number(JobId(7)), true), (name("prte-host-77@8"), true), (name("fit"), false)];
+    assert_eq!(
+        (submission.wait_for_slots, submission.after),
+        (true, all.map(|(job, well)| dependency(job, well)).into())
+    );
 }
 
 #[test]

@@ -18,7 +18,8 @@ use thiserror::Error;
 
 pub use self::batch::{BatchCounts, BatchId, BatchOrder, BatchPiece, BatchStart, BatchStatus, MOST_OF_BATCH};
 pub use self::job::{
-    AppRecord, Ending, JobDetail, JobRecord, JobStatus, PendingChange, ProcStatus, SizeStep, TreeSize,
+    AppRecord, Dependency, Ending, JobDetail, JobRecord, JobRef, JobStatus, PendingChange, ProcStatus, SizeStep,
+    TreeSize,
 };
 pub use self::session::{SessionChoice, SessionDirective, SessionOrder};
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
 };
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 27;
+pub const CONTROL_VERSION: u16 = 28;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -259,6 +260,8 @@ pub struct Submission {
     pub wait_for_slots: bool,
     /// Among jobs that wait for slots, those with a higher one come first: -1000 to 1000, usually 0.
     pub priority: i16,
+    /// The jobs after whose ends it begins (spec L152).
+    pub after: Vec<Dependency>,
     /// Nodes that the DVM gets before the job is placed (`--add-host`, `--activate`).
     pub grow: Option<Box<GrowRequest>>,
     /// The session in which the job runs.
@@ -298,6 +301,7 @@ impl Submission {
             detach: false,
             wait_for_slots: false,
             priority: 0,
+            after: Vec::new(),
             grow: None,
             session: SessionChoice::Default,
             personality: String::new(),

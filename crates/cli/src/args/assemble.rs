@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, Signal, StdinTarget, StopPoint};
 use ferrite_wire::bad_set_name;
-use ferrite_wire::control::SessionChoice;
+use ferrite_wire::control::{Dependency, SessionChoice};
 
 use super::env::root_by_environment;
 
@@ -67,6 +67,7 @@ struct Job {
     detach: bool,
     wait_for_slots: bool,
     priority: Asked<i16>,
+    after: Vec<Dependency>,
     session: Asked<SessionChoice>,
     batch: Option<BatchRun>,
     warnings: Vec<String>,
@@ -122,7 +123,8 @@ impl Job {
         self.runtime_of(runtime)?;
         self.private_of(private)?;
         if batch.batch.is_some() {
-            check_batch(&OfOneJob { app, placement, grow, env, io, session })?;
+            let after = std::mem::take(&mut self.after);
+            check_batch(&OfOneJob { app, placement, grow, env, io, session, after })?;
             self.control_of(control)?;
             return self.batch_of(batch);
         }
@@ -425,9 +427,14 @@ impl Job {
     }
 
     fn submit_of(&mut self, options: SubmitOptions) -> Result<(), UsageError> {
-        let SubmitOptions { detach, wait_for_slots, priority } = options;
+        let SubmitOptions { detach, wait_for_slots, priority, after, after_any } = options;
         self.detach |= detach;
-        self.wait_for_slots |= wait_for_slots || priority.is_some();
+        for (option, lists, well) in [("--after", after, true), ("--after-any", after_any, false)] {
+            for list in lists {
+                self.after.extend(connect::dependencies(option, &list, well)?);
+            }
+        }
+        self.wait_for_slots |= wait_for_slots || priority.is_some() || !self.after.is_empty();
         if let Some(text) = priority {
             self.priority.say("--priority", "the number", connect::priority(&text)?)?;
         }
@@ -549,6 +556,7 @@ impl Job {
             detach: self.detach,
             wait_for_slots: self.wait_for_slots,
             priority: self.priority.0,
+            after: self.after,
             session: self.session.0.unwrap_or_default(),
             batch: self.batch,
             warnings: self.warnings,
@@ -614,6 +622,7 @@ struct OfOneJob {
     env: EnvOptions,
     io: IoOptions,
     session: SessionOptions,
+    after: Vec<Dependency>,
 }
 
 /// Refuses options of one job beside `--batch`: each line of the list has its own.

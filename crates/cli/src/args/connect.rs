@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ferrite_client::{Patience, Selector, SelectorError};
+use ferrite_types::JobId;
+use ferrite_wire::control::{Dependency, JobRef};
 
 use super::ask::Asked;
 use super::env::Environment;
@@ -188,6 +190,20 @@ pub(crate) fn priority(text: &str) -> Result<i16, UsageError> {
         let why = format!("{text:?} is no whole number from {least} to {most}");
         UsageError::value("--priority", why, "Give such a number, or remove the option: it is 0 then.")
     })
+}
+
+/// Parses a list of jobs after which another one begins.
+pub(crate) fn dependencies(option: &str, list: &str, well: bool) -> Result<Vec<Dependency>, UsageError> {
+    let job = |text: &str| match text.parse() {
+        _ if text.is_empty() => Err(UsageError::value(
+            option,
+            format!("{list:?} names an empty job"),
+            "Give numbers of jobs, as pdvm jobs shows them, or names of tasks, separated by commas.",
+        )),
+        Ok(number) => Ok(JobRef::Number(JobId(number))),
+        Err(_) => Ok(JobRef::Name(text.to_owned())),
+    };
+    list.split(',').map(|text| Ok(Dependency { job: job(text.trim())?, well })).collect()
 }
 
 fn wrong(option: &str, error: &SelectorError) -> UsageError {

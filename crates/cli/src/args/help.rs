@@ -353,7 +353,7 @@ Results are JSON Lines, one object for each job when it is over:
    \"queued\":T,\"started\":T,\"ended\":T,\"node\":\"n1\",\"error\":null}
 
 ending: done, failed, killed, refused or \"lost ranks\", as pdvm jobs says; cancelled (by Ctrl-C), not_run (the list
-was stopped before it began), or unknown (the DVM was lost). Every job of a file has a result.
+was stopped before it began, or a job on which it depends has not ended well), or unknown (the DVM was lost). Every job of a file has a result.
 T: seconds since 1970; the times, job and node are those of the last attempt, null when there is none.
 With --results FILE they go there, and the output of the jobs goes to standard output and error. Without it they go
 to standard output, and all output of the jobs goes to standard error. --output file=F or dir=D in a line gives a

@@ -33,7 +33,7 @@ mod words;
 
 use ferrite_rm::HostList;
 use ferrite_types::{EnvOp, HostRef, JobSpec, Signal};
-use ferrite_wire::control::SessionChoice;
+use ferrite_wire::control::{Dependency, SessionChoice};
 
 pub use connect::{BatchRun, Connect};
 pub(crate) use connect::{VARIABLE as WHICH_DVM, of as connect_of};
@@ -113,10 +113,12 @@ pub struct Run {
     pub connect: Option<Connect>,
     /// `--detach`.
     pub detach: bool,
-    /// `--wait-for-slots`, or `--priority`.
+    /// `--wait-for-slots`, or an option that implies it: `--priority`, `--after`, `--after-any`.
     pub wait_for_slots: bool,
     /// `--priority`; `None` = not said.
     pub priority: Option<i16>,
+    /// `--after` and `--after-any`.
+    pub after: Vec<Dependency>,
     /// The session that the job shall run in.
     pub session: SessionChoice,
     /// `--personality`, or the parameter of that name; empty before parameters are applied.

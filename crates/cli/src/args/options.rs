@@ -414,6 +414,13 @@ pub(crate) struct SubmitOptions {
     /// for the lines that do not say it themselves
     #[arg(long, value_name = "N")]
     pub(crate) priority: Option<String>,
+    /// Begin after these jobs have ended with code 0: numbers, namespaces or names of tasks, separated by commas. When
+    /// one ends otherwise, the job is never run and ends with code 1. It waits for slots
+    #[arg(long, value_name = "JOBS")]
+    pub(crate) after: Vec<String>,
+    /// Begin after these jobs have ended, with any code
+    #[arg(long, value_name = "JOBS")]
+    pub(crate) after_any: Vec<String>,
 }
 
 /// The allocation that a job runs in.

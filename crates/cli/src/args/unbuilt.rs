@@ -45,7 +45,7 @@ const OF_PRTERUN: &[Refusal] = &[
     (&["dvm-uri", "dvm-key", "pid", "namespace", "system-server-first", "system-server-only"], WHICH_DVM),
     (&["do-not-connect", "wait-to-connect", "num-connect-retries"], WHICH_DVM),
     (
-        &["batch", "detach", "wait-for-slots", "priority"],
+        &["batch", "detach", "wait-for-slots", "priority", "after", "after-any"],
         "It needs a DVM that outlives its jobs: start one with prte, and use prun.",
     ),
 ];

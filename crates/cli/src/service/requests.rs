@@ -69,6 +69,12 @@ pub(crate) struct Task {
     pub(crate) cwd: Option<String>,
     pub(crate) timeout: Option<u32>,
     pub(crate) priority: Option<i64>,
+    /// The jobs that have to end well before it begins: their numbers, or names of tasks.
+    #[serde(default)]
+    pub(crate) after: Vec<Id>,
+    /// Those that have to end.
+    #[serde(default)]
+    pub(crate) after_any: Vec<Id>,
     #[serde(default)]
     pub(crate) options: Vec<String>,
     pub(crate) stdin: Option<String>,

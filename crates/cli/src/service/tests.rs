@@ -7,7 +7,8 @@ use bytes::Bytes;
 use ferrite_driver::{Interpreter, Said, Service};
 use ferrite_types::{JobId, JobState, Rank, StdinTarget};
 use ferrite_wire::control::{
-    ClientMessage, Done, DvmMessage, Ending, Event, EventKind, JobDetail, JobStatus, Reply, Request, Submission,
+    ClientMessage, Dependency, Done, DvmMessage, Ending, Event, EventKind, JobDetail, JobRef, JobStatus, Reply,
+    Request, Submission,
 };
 use ferrite_wire::{JobResize, JobResizeOutcome, JobResized, SizeChange, Stream};
 use serde_json::{Value, json};
@@ -136,6 +137,26 @@ fn tasks_have_priorities_and_clients_have_names() {
     assert_eq!(submissions.iter().map(|s| s.priority).collect::<Vec<_>>(), [-7, 0, -7, 0], "one is refused");
     let names: Vec<&str> = submissions.iter().map(|s| s.launcher.as_str()).collect();
     assert!(names[0] == names[1] && names[2] == names[3] && names[1] != names[2], "{names:?}");
+}
+
+/// A task depends on jobs by number and by name, in its fields and in its options (spec L152).
+#[test]
+fn tasks_depend_on_jobs_and_on_tasks_of_any_client() {
+    let mut client = Client::new();
+    let asked = client.say(&submit(json!([
+        {"argv": ["a"], "after": [7, "fit"], "after_any": ["8"], "options": ["--after-any", "9,x"]},
+        {"argv": ["a"], "after": [-1]},
+        {"argv": ["a"], "options": ["--after", "1,,2"]},
+    ])));
+    let requests = asked.requests();
+    let number = |id, well| Dependency { job: JobRef::Number(JobId(id)), well };
+    let name = |name: &str, well| Dependency { job: JobRef::Name(name.to_owned()), well };
+    let all = [number(9, false), name("x", false), number(7, true), name("fit", true), name("8", false)];
+    assert_eq!(submission(&requests[0].1).after, all);
+    let heard = client.accept(requests[0].0, 10);
+    let errors = [1, 2].map(|at| heard.only_line()["jobs"][at]["error"].as_str().unwrap().to_owned());
+    assert!(errors[0].contains("-1 is no number of a job"), "{errors:?}");
+    assert!(errors[1].contains("names an empty job"), "{errors:?}");
 }
 
 /// Clients of the service (spec L90).

@@ -3,6 +3,24 @@
 use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank, SessionId, SizeRange, StdinTarget};
 use serde::{Deserialize, Serialize};
 
+/// A job after whose end another one begins (spec L152).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// The job that ends first.
+    pub job: JobRef,
+    /// True when it has to end with exit code 0; false when any end will do.
+    pub well: bool,
+}
+
+/// A job, as its users name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobRef {
+    /// By its number.
+    Number(JobId),
+    /// By its namespace, or by the name of its task; the latest task of a name counts.
+    Name(String),
+}
+
 /// The status line of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobStatus {
@@ -82,6 +100,8 @@ pub enum Ending {
     Killed,
     /// No process was started: it could not be placed, or the nodes that it waited for did not come.
     Refused,
+    /// No process was started: a job after which it was to run has not ended well.
+    NotRun,
     /// Nodes with its processes have left or were lost.
     LostRanks,
 }
@@ -95,6 +115,7 @@ impl Ending {
             Ending::Failed => "failed",
             Ending::Killed => "killed",
             Ending::Refused => "refused",
+            Ending::NotRun => "not_run",
             Ending::LostRanks => "lost ranks",
         }
     }

@@ -245,7 +245,7 @@ pub(super) fn job_row(job: &JobStatus, moment: &Moment) -> Vec<String> {
 fn job_colour(job: &JobStatus) -> Color {
     match job.ending {
         Some(Ending::Done) => Color::Reset,
-        Some(Ending::Failed | Ending::Refused | Ending::LostRanks) => Color::Red,
+        Some(Ending::Failed | Ending::Refused | Ending::NotRun | Ending::LostRanks) => Color::Red,
         None if job.running_us.is_some() => Color::Green,
         Some(Ending::Killed) | None => Color::Yellow,
     }

@@ -58,6 +58,11 @@ impl History {
         self.jobs.iter().rev().find(|job| job.status.job == id)
     }
 
+    /// The latest job in memory whose task has this name.
+    pub(super) fn of_task(&self, task: &str) -> Option<JobId> {
+        self.jobs.iter().map(|job| &job.status).filter(|job| job.task == task).map(|job| job.job).max()
+    }
+
     /// True when jobs are over that are in memory no more.
     pub(super) fn has_more(&self) -> bool {
         self.ended > self.jobs.len() as u64

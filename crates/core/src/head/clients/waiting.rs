@@ -75,6 +75,11 @@ impl Head {
         }
     }
 
+    /// The latest job in memory that is over and whose task has this name.
+    pub(in crate::head) fn ended_task(&self, task: &str) -> Option<JobId> {
+        self.clients.history.of_task(task)
+    }
+
     /// Answers with a job that is not in memory, if the files have it.
     pub(super) fn look_back(&mut self, request: RequestId, job: JobId, cx: &mut Cx) {
         if self.remembered() > 0 && self.clients.history.has_more() {

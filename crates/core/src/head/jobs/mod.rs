@@ -4,6 +4,7 @@ mod aborts;
 mod companions;
 mod connections;
 mod debug;
+mod dependencies;
 mod failure_policy;
 mod failures;
 mod job_record;

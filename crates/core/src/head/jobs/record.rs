@@ -41,6 +41,8 @@ pub(in crate::head) struct Job {
     pub(super) wait_for_slots: bool,
     /// Among jobs that wait for slots, those with a higher one come first.
     pub(super) priority: i16,
+    /// The jobs for whose ends it waits before it begins; true = the job has to end well.
+    pub(super) after: BTreeMap<JobId, bool>,
     /// The events about it that its requester wants.
     pub(super) watch: Watch,
     pub(super) personality: String,
@@ -108,6 +110,7 @@ impl Job {
             env: submission.env,
             wait_for_slots: submission.wait_for_slots,
             priority: submission.priority,
+            after: BTreeMap::new(),
             watch: submission.watch,
             personality: submission.personality,
             launcher: submission.launcher,

@@ -9,6 +9,7 @@ use ferrite_types::{JobId, JobState, NodeId, NodeRecord, SessionId};
 use ferrite_wire::control::{ResourceStatus, Submission};
 
 use super::connections::Connections;
+use super::dependencies::Dependencies;
 use super::output::Mux;
 use super::pulls::Pulls;
 use super::record::Job;
@@ -27,6 +28,8 @@ pub(in crate::head) struct Jobs {
     spawned: BTreeSet<JobId>,
     /// The jobs that run beside others.
     companions: BTreeSet<JobId>,
+    /// The jobs whose tasks have this name.
+    named: BTreeMap<String, BTreeSet<JobId>>,
     /// The number of jobs that walks over all of them have met, for tests.
     looks: Cell<u64>,
     /// The number of the latest job.
@@ -38,6 +41,7 @@ pub(in crate::head) struct Jobs {
     /// The jobs of submissions whose client is connected.
     pub(super) submitted: BTreeMap<RequestId, JobId>,
     pub(super) queue: WaitingList,
+    pub(super) dependencies: Dependencies,
     /// Activated states that are not handled yet.
     pub(super) activated: VecDeque<(JobId, JobState)>,
     /// The use of each node by running jobs.
@@ -53,7 +57,7 @@ pub(in crate::head) struct Jobs {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::head) struct Counts {
     pub(in crate::head) running: usize,
-    /// Jobs that wait for slots, or for the DVM to be ready.
+    /// Jobs that wait for slots, for the ends of other jobs, or for the DVM to be ready.
     pub(in crate::head) queued: usize,
     pub(in crate::head) held: usize,
     /// Processes that have not ended.
@@ -132,6 +136,9 @@ impl Jobs {
         if job.spec.beside.is_some() {
             self.companions.insert(id);
         }
+        if !job.task.is_empty() {
+            self.named.entry(job.task.clone()).or_default().insert(id);
+        }
         self.known.insert(id, job);
     }
 
@@ -140,6 +147,12 @@ impl Jobs {
         let job = self.known.remove(&id)?;
         self.spawned.remove(&id);
         self.companions.remove(&id);
+        if let Some(named) = self.named.get_mut(&job.task) {
+            named.remove(&id);
+            if named.is_empty() {
+                self.named.remove(&job.task);
+            }
+        }
         if let Some(tree) = self.trees_of.get_mut(&job.root) {
             tree.remove(&id);
             if tree.is_empty() {
@@ -151,6 +164,16 @@ impl Jobs {
 
     pub(in crate::head) fn get(&self, id: JobId) -> Option<&Job> {
         self.known.get(&id)
+    }
+
+    /// The latest job that is not over whose task has this name.
+    pub(super) fn named(&self, task: &str) -> Option<JobId> {
+        self.named.get(task)?.last().copied()
+    }
+
+    /// True for the number of a job that is there, or was.
+    pub(super) fn has_been(&self, id: JobId) -> bool {
+        id != JobId::DAEMONS && id.0 <= self.last
     }
 
     pub(super) fn get_mut(&mut self, id: JobId) -> Option<&mut Job> {
@@ -293,8 +316,8 @@ impl Jobs {
     pub(in crate::head) fn counts(&self) -> Counts {
         let held = self.iter().filter(|job| job.hold().is_some() && job.is_healthy()).count();
         Counts {
-            running: self.known.len() - self.queue.len() - held,
-            queued: self.queue.len() + self.early.len(),
+            running: self.known.len() - self.queue.len() - self.dependencies.len() - held,
+            queued: self.queue.len() + self.dependencies.len() + self.early.len(),
             held,
             procs: self.iter().map(|job| job.size() - job.ended()).sum(),
         }

@@ -267,16 +267,19 @@ impl Head {
         Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
     }
 
+    /// True when the failures of spawned jobs of a tree are failures of the tree.
+    pub(super) fn counts_spawned(&self, root: JobId) -> bool {
+        let root_only = self.jobs.trees.open.get(&root).is_some_and(|tree| tree.counts_root_only);
+        !root_only && !self.params.flag("prte_report_child_jobs_separately").unwrap_or(false)
+    }
+
     /// Keeps the first failure of a tree as its result. A failed spawn whose parent was told, or is about to be told,
     /// does not count.
     fn note_code(&mut self, id: JobId, code: u8) {
         let Job { root, birth, .. } = *self.jobs.at(id);
         let counts = match birth {
             Birth::Submitted { .. } => true,
-            Birth::Spawned { .. } => {
-                let root_only = self.jobs.trees.open.get(&root).is_some_and(|tree| tree.counts_root_only);
-                !root_only && !self.params.flag("prte_report_child_jobs_separately").unwrap_or(false)
-            }
+            Birth::Spawned { .. } => self.counts_spawned(root),
             Birth::Awaited { .. } | Birth::Refused { .. } => false,
         };
         if let (Some(tree), true) = (self.jobs.trees.open.get_mut(&root), counts)

@@ -13,6 +13,7 @@ use crate::head::Head;
 use crate::head::counters::{Counted, Late};
 use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::JobAllocation;
+use crate::pmix_status::PMIX_ERR_BAD_PARAM;
 use crate::{Effect, HeadTimer, RequestId};
 
 /// The time that the daemons of a debugger have, in a DVM for one job, to end after that job.
@@ -70,7 +71,7 @@ impl Head {
             JobState::DaemonsReported if is_dvm => return self.wire_up(cx),
             JobState::DaemonsReported => JobState::VmReady,
             JobState::VmReady if is_dvm => return self.vm_ready(cx),
-            JobState::VmReady => return self.pass_map_hold(id, cx),
+            JobState::VmReady => return self.pass_dependencies(id, cx),
             JobState::Map => return self.map_job(id, cx),
             JobState::MapComplete => return self.mapping_complete(id, cx),
             JobState::SystemPrep => return self.prepare(id, cx),
@@ -116,6 +117,10 @@ impl Head {
         if let Err(refusal) = self.check_sets(&submission.spec) {
             return refuse(request, refusal.status, refusal.cause, cx);
         }
+        let after = match self.resolve(&submission.after) {
+            Ok(after) => after,
+            Err(cause) => return refuse(request, PMIX_ERR_BAD_PARAM, cause, cx),
+        };
         let JobAllocation { session, grows } = match self.allocate_job(&submission, None, cx) {
             Ok(allocation) => allocation,
             Err(reason) => return refuse(request, reason.status, reason.cause, cx),
@@ -129,7 +134,7 @@ impl Head {
             self.jobs.submitted.insert(request, id);
             Some(request)
         };
-        self.add_job(Job { session, grows, ..Job::new(id, client, submission) }, cx);
+        self.add_job(Job { session, grows, after, ..Job::new(id, client, submission) }, cx);
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
@@ -311,6 +316,7 @@ impl Head {
             self.tree_changes(job.root);
         }
         self.release_slots(&job, cx);
+        self.end_dependencies(&job, cx);
         let mut known_at = job.known_at();
         if let Some(transfer) = &job.transfer {
             known_at.insert_all(transfer.told());

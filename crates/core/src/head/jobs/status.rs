@@ -123,6 +123,9 @@ impl Head {
         if self.jobs.queue.contains(job.id) {
             return self.queued_for(job, lineup);
         }
+        if let Some(jobs) = self.awaited_jobs(job) {
+            return jobs;
+        }
         if let Some(hold) = job.hold() {
             return self.held_for(hold);
         }
@@ -182,6 +185,7 @@ fn ending(job: &Job) -> Ending {
         Some(JobState::CommFailed) => Ending::LostRanks,
         Some(JobState::KilledByCmd) if job.exit_code() == Some(NODES_LEFT) => Ending::LostRanks,
         Some(JobState::KilledByCmd) => Ending::Killed,
+        Some(JobState::NeverLaunched) if !job.after.is_empty() => Ending::NotRun,
         Some(_) if !job.is_launched() => Ending::Refused,
         Some(_) => Ending::Failed,
     }

@@ -29,10 +29,14 @@ impl Head {
         }
     }
 
-    /// Dispatches the jobs that came before the DVM was ready (spec L9, L122).
+    /// Dispatches the jobs that came before the DVM was ready (spec L9, L122, L152).
     pub(in crate::head) fn dispatch_early(&mut self, cx: &mut Cx) {
         let mut early = self.jobs.take_early();
-        early.sort_by_key(|(_, submission)| Reverse(submission.priority));
+        // A job comes behind those after which it begins; its priority counts when they are over.
+        early.sort_by_key(|(_, submission)| match submission.after.is_empty() {
+            true => (false, Reverse(submission.priority)),
+            false => (true, Reverse(0)),
+        });
         for (request, submission) in early {
             self.dispatch_job(request, submission, cx);
         }
