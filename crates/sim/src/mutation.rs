@@ -304,6 +304,12 @@ pub enum Mutation {
     MoreSharedUnits,
     /// All nodes together have a unit fewer for the head than they have.
     FewerSharedUnits,
+    /// Jobs do not wait for those on which they depend.
+    ForgottenDependency,
+    /// Any end of a job is a good one for those that depend on it.
+    AnyEnd,
+    /// A job goes on waiting when those are over on which it depends.
+    EverDependent,
     /// Nodes without a process are not sent away before the others of their shrink.
     LeaveTogether,
     /// A refusal of a job is taken for a request for a second more.
@@ -514,7 +520,7 @@ impl Mutation {
     pub const FILLS: [Mutation; 2] = [Mutation::IdlePolicy, Mutation::OneLook];
 
     /// Faults about jobs that wait for slots (`waits`, and the head's parameters).
-    pub const QUEUES: [Mutation; 8] = [
+    pub const QUEUES: [Mutation; 11] = [
         Mutation::SamePriority,
         Mutation::OneClient,
         Mutation::LongBackfill,
@@ -523,6 +529,9 @@ impl Mutation {
         Mutation::FewerUnits,
         Mutation::MoreSharedUnits,
         Mutation::FewerSharedUnits,
+        Mutation::ForgottenDependency,
+        Mutation::AnyEnd,
+        Mutation::EverDependent,
     ];
 
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain

@@ -2,7 +2,7 @@
 //! keeps its size, so that the referee can count slots.
 
 use ferrite_types::MapBy;
-use ferrite_wire::control::Request;
+use ferrite_wire::control::{Dependency, JobRef, Request};
 
 use crate::network::Weather;
 use crate::queue::Time;
@@ -34,6 +34,7 @@ impl Scenario {
             s.jobs.push(JobPlan { client, ..plan });
         }
         s.draw_units();
+        s.draw_dependencies();
         for _ in 0..rng.between(0, 3) {
             let at = rng.between(SECOND, 10 * SECOND);
             s.questions.push((at, if rng.permille(700) { Request::Jobs } else { Request::Status }));
@@ -61,6 +62,30 @@ impl Scenario {
                 false => u64::from(self.daemons) * (units / each).min(self.slots.into()),
             };
             if u64::from(np) > room {
+                plan.expect = Expect::Anything;
+            }
+        }
+    }
+
+    /// Has jobs begin after others. What is drawn before stays as it was.
+    fn draw_dependencies(&mut self) {
+        let mut rng = Rng::new(self.seed ^ 0x0e0e_0000_0000_0006);
+        if rng.permille(500) {
+            return;
+        }
+        // A few names, so that some are used twice.
+        let names = rng.between(2, 2 * self.jobs.len() as u64);
+        // A job depends on those that were submitted before it.
+        self.jobs.sort_by_key(|plan| plan.at);
+        for at in 0..self.jobs.len() {
+            let (before, rest) = self.jobs.split_at_mut(at);
+            let plan = &mut rest[0];
+            plan.task = format!("t{}", rng.between(1, names));
+            let count = if rng.permille(500) { 0 } else { rng.between(1, 3) };
+            for _ in 0..count.min(before.len() as u64) {
+                let other = &before[rng.between(0, before.len() as u64 - 1) as usize];
+                let well = rng.permille(600);
+                plan.after.push(Dependency { job: JobRef::Name(other.task.clone()), well });
                 plan.expect = Expect::Anything;
             }
         }

@@ -3,7 +3,7 @@
 
 use ferrite_types::{AppContext, DaemonRank, JobSpec, OutputOptions, SlotCount};
 use ferrite_wire::GrowRequest;
-use ferrite_wire::control::{Request, SessionChoice, Submission};
+use ferrite_wire::control::{Dependency, Request, SessionChoice, Submission};
 use serde::{Deserialize, Serialize};
 
 use crate::children::ChildPlan;
@@ -107,6 +107,12 @@ pub struct JobPlan {
     pub grow: Option<GrowRequest>,
     /// The session in which it runs.
     pub session: SessionChoice,
+    /// The name of its task; empty = none.
+    #[serde(default)]
+    pub task: String,
+    /// The jobs after which it begins.
+    #[serde(default)]
+    pub after: Vec<Dependency>,
 }
 
 /// The behaviour of a client.
@@ -133,7 +139,8 @@ impl JobPlan {
     #[must_use]
     pub fn new(at: Time, spec: JobSpec, expect: Expect) -> JobPlan {
         let (client, session) = (Client::default(), SessionChoice::Default);
-        JobPlan { at, spec, expect, client, quiet: false, grow: None, session }
+        let (task, after) = (String::new(), Vec::new());
+        JobPlan { at, spec, expect, client, quiet: false, grow: None, session, task, after }
     }
 
     /// The request that the client sends.
@@ -150,6 +157,8 @@ impl JobPlan {
             launcher,
             grow,
             session,
+            task: self.task.clone(),
+            after: self.after.clone(),
             ..Submission::of(self.spec.clone())
         }))
     }

@@ -10,6 +10,7 @@ mod bystanders;
 mod changes;
 mod data;
 mod debug;
+mod dependencies;
 mod events;
 mod exit_codes;
 mod files;
@@ -251,6 +252,9 @@ impl Referee {
                 Box::new(only_when_elastic::OnlyWhenElastic::new(scenario)),
             ],
         };
+        if let Some(dependencies) = dependencies::Dependencies::new(scenario) {
+            referee.invariants.push(Box::new(dependencies));
+        }
         if let Some(order) = queue_order::QueueOrder::new(scenario) {
             referee.invariants.push(Box::new(order));
         }

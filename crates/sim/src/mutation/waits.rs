@@ -35,10 +35,17 @@ impl WaitMutations {
                 }),
             ) => *seconds *= 2,
             (
-                Some(mutation @ (Mutation::SamePriority | Mutation::OneClient)),
+                Some(
+                    mutation @ (Mutation::SamePriority
+                    | Mutation::OneClient
+                    | Mutation::ForgottenDependency
+                    | Mutation::AnyEnd),
+                ),
                 Input::Head(HeadInput::Request { request: Request::Submit(submission), .. }),
             ) => match mutation {
                 Mutation::SamePriority => submission.priority = 0,
+                Mutation::ForgottenDependency => submission.after.clear(),
+                Mutation::AnyEnd => submission.after.iter_mut().for_each(|dependency| dependency.well = false),
                 _ => submission.launcher.clear(),
             },
             _ => {}
@@ -55,6 +62,10 @@ impl WaitMutations {
             Mutation::Unserved => {
                 let served: Vec<JobId> = wanted.iter().filter_map(|effect| served(effect, wanted)).collect();
                 forget(wanted, &served);
+            }
+            Mutation::EverDependent => {
+                let freed: Vec<JobId> = wanted.iter().filter_map(|effect| freed(effect, wanted)).collect();
+                forget(wanted, &freed);
             }
             Mutation::PausedForever if goes_on(cause) => {
                 let released: Vec<JobId> = wanted.iter().filter_map(released).collect();
@@ -115,6 +126,15 @@ fn served(effect: &Effect, wanted: &[Effect]) -> Option<JobId> {
     let is_new = wanted
         .iter()
         .any(|e| matches!(e, Effect::Trace(Transition::Job { job: other, to: JobState::Map, .. }) if other == job));
+    (!is_new).then_some(*job)
+}
+
+/// The job that begins by this effect after others.
+fn freed(effect: &Effect, wanted: &[Effect]) -> Option<JobId> {
+    let Effect::Trace(Transition::Job { job, to: JobState::Map, .. }) = effect else { return None };
+    let is_new = wanted
+        .iter()
+        .any(|e| matches!(e, Effect::Trace(Transition::Job { job: other, to: JobState::VmReady, .. }) if other == job));
     (!is_new).then_some(*job)
 }
 
