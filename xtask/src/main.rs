@@ -89,6 +89,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
     match command {
         "sim" => return sim::main(&words),
         "_agent" => return bench::agent_main(words).map(|()| 0),
+        "_bench_preload" => return bench::preload::inner(&words).map(|()| 0),
         "_bench_elastic" => return bench::elastic::inner(&words).map(|()| 0),
         "_bench_resize" => return bench::resize::inner(&words).map(|()| 0),
         "_bench_slurm" => return bench::slurm::inner(&words).map(|()| 0),

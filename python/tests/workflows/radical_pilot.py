@@ -1,9 +1,10 @@
-"""A real RADICAL-Pilot runs 100 small tasks and 100 MPI tasks of two ranks by its launch method PRTE, which calls our
+"""A real RADICAL-Pilot runs small tasks and as many MPI tasks of two ranks by its launch method PRTE, which calls our
 `prte`, `prun` and `pterm`.
 
-    python3 radical_pilot.py PROGRAM DIRECTORY
+    python3 radical_pilot.py PROGRAM DIRECTORY [TASKS]
 
-PROGRAM is an MPI program that says "rank 1 of 2". All files are in DIRECTORY, which is empty.
+PROGRAM is an MPI program that says "rank 1 of 2". All files are in DIRECTORY, which is empty. TASKS is the number of
+each kind, 100 without it.
 """
 
 import json
@@ -11,8 +12,7 @@ import os
 import pathlib
 import subprocess
 import sys
-
-TASKS = 100
+import time
 
 RESOURCE = {
     "default_schema": "local",
@@ -50,7 +50,7 @@ def prepare(directory):
     os.chdir(directory)
 
 
-def run(program):
+def run(program, count):
     """Runs the tasks; returns them."""
     import radical.pilot as rp
 
@@ -64,9 +64,9 @@ def run(program):
         pilots, tasks = rp.PilotManager(session=session), rp.TaskManager(session=session)
         description = {"resource": "local.ferrite", "cores": 4, "runtime": 10, "exit_on_error": False}
         tasks.add_pilots(pilots.submit_pilots(rp.PilotDescription(description)))
-        wanted = [described("true", 1)] * TASKS + [described(program, 2)] * TASKS
+        wanted = [described("true", 1)] * count + [described(program, 2)] * count
         submitted = tasks.submit_tasks(wanted)
-        tasks.wait_tasks(timeout=120)
+        tasks.wait_tasks(timeout=max(120, count))
         return submitted
     finally:
         session.close()
@@ -74,11 +74,13 @@ def run(program):
         subprocess.run(["pterm"], stderr=subprocess.DEVNULL, check=True, timeout=30)
 
 
-def main(program, directory):
+def main(program, directory, count="100"):
     prepare(pathlib.Path(directory))
-    tasks = run(program)
+    began = time.monotonic()
+    tasks = run(program, int(count))
     print("done:", sum(task.state == "DONE" for task in tasks))
     print("both ranks:", sum("rank 1 of 2" in (task.stdout or "") for task in tasks))
+    print(f"seconds: {time.monotonic() - began:.0f}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ mod map;
 mod mpi4py;
 mod peer;
 mod plot;
+pub(crate) mod preload;
 mod repair;
 mod report;
 pub(crate) mod resize;
@@ -37,6 +38,7 @@ cargo xtask bench fill [--minutes N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench mpi4py [--mpi TEXT] [--ranks N,N...] [--write] [--no-build]
 cargo xtask bench plot [--check]
+cargo xtask bench preload [--nodes N] [--mib N] [--runs N] [--write] [--no-build]
 cargo xtask bench repair [--runs N] [--write]
 cargo xtask bench resize [--runs N] [--write] [--no-build]
 cargo xtask bench slurm [--runs N] [--write] [--no-build]";
@@ -54,6 +56,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("map") => map::main(args),
         Some("mpi4py") => mpi4py::main(args),
         Some("plot") => plot::main(args),
+        Some("preload") => preload::main(args),
         Some("repair") => repair::main(args),
         Some("resize") => resize::main(args),
         Some("slurm") => slurm::main(args),
