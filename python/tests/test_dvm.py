@@ -108,7 +108,7 @@ class Tasks(WithDvm):
         never = self.dvm.submit(["true"], after=[after.name, bad])
         self.assertEqual(never.result(PATIENCE).ending, "not_run")
         self.assertIn("job", self.dvm.job(after.wait_submitted(PATIENCE))["waiting_for"])
-        first.feed(end=True)
+        first.feed("", end=True)
         self.assertEqual(after.result(PATIENCE).text, "after\n")
         with self.assertRaisesRegex(RequestRefused, "nobody"):
             self.dvm.submit(["true"], after=["nobody"]).result(PATIENCE)

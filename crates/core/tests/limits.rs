@@ -41,6 +41,7 @@ fn replies(dvm: &Cluster) -> Vec<(u32, u64, Result<Bytes, PmixStatus>)> {
     all
 }
 
+/// The head ends it (spec L154).
 #[test]
 fn a_limit_of_one_ends_a_fence_everywhere_and_who_enters_later_hears_the_same() {
     let mut dvm = dvm();

@@ -24,7 +24,7 @@ impl Daemon {
         }
     }
 
-    /// Ends a call whose limit is over.
+    /// Ends a call whose limit is over (spec L154).
     pub(super) fn on_call_limit(&mut self, token: PmixToken, cx: &mut Cx) {
         if !self.limits.0.contains(&token) {
             return;

@@ -464,7 +464,9 @@ impl Calls {
                 let reply = Reply::Group { dvm: self.dvm.clone(), members: procs, reply };
                 let token = self.keep(members.job, reply);
                 self.pass(call(members, token));
-                self.limit(token, timeout_s);
+                if let Some(seconds) = timeout_s.filter(|seconds| *seconds > 0) {
+                    self.pass(PmixCall::Limit { token, limit: limit_of_group(seconds) });
+                }
             }
             Err(status) => reply.complete(Err(status)),
         }
@@ -484,9 +486,17 @@ impl Calls {
 }
 
 /// The time for an answer (seconds): a little less than the limit of the caller, whose own library calls an answer
-/// after it an unexpected message.
+/// after it an unexpected message (spec L154).
 pub(super) fn limit_of(seconds: u32) -> Duration {
     Duration::from_millis(u64::from(seconds) * 1_000 - 100)
+}
+
+/// The time for the answer about a group (seconds): the limit less a quarter of it, and less a second at most. The
+/// server of libpmix 4.2.2 crashes when its own timer for a group comes before the answer, which may be late on a busy
+/// machine (spec L154).
+fn limit_of_group(seconds: u32) -> Duration {
+    let limit = u64::from(seconds) * 1_000;
+    Duration::from_millis(limit - (limit / 4).min(1_000))
 }
 
 /// The processes that an abort ends.

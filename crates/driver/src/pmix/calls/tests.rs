@@ -112,6 +112,30 @@ fn a_fence_is_answered_once() {
     assert_eq!(answer.iter().collect::<Vec<_>>(), [Ok(b"all".to_vec())]);
 }
 
+/// A limit for a group leaves time for the answer (spec L154).
+#[test]
+fn a_group_is_given_up_well_before_the_librarys_own_timer() {
+    for (timeout_s, limit_ms) in [(1, 750), (2, 1_500), (4, 3_000), (60, 59_000)] {
+        let (mut calls, mut inputs, names) = world();
+        let (reply, _answer) = completer();
+        let upcall = Upcall::Group {
+            makes: true,
+            name: "g".to_owned(),
+            procs: vec![Proc::new("d@1", 0), Proc::new("d@1", 1)],
+            info: Vec::new(),
+            timeout_s: Some(timeout_s),
+            local_status: Status::SUCCESS,
+            reply,
+        };
+        calls.receive(upcall, &names);
+        inputs.try_recv().expect("the construct");
+        let Ok(Input::Daemon(DaemonInput::Pmix(PmixCall::Limit { limit, .. }))) = inputs.try_recv() else {
+            panic!("a limit")
+        };
+        assert_eq!(limit, Duration::from_millis(limit_ms), "{timeout_s} s");
+    }
+}
+
 #[test]
 fn what_waits_when_a_job_goes_gets_an_error() {
     let (mut calls, mut inputs, names) = world();
