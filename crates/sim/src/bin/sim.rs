@@ -291,19 +291,21 @@ impl Words {
         let radix = self.size("--radix")?.unwrap_or(64);
         let most = self.size("--max")?.unwrap_or(10_000);
         self.finish()?;
-        let rows: Vec<_> = [1, 10, 100, 1_000, 10_000]
+        // Each virtual daemon has the map of its job: of a process on each of 100,000 nodes there is no room for all.
+        let jobs_of = |n| if n == 1 || n > MOST_MAPS { vec![(n, 1)] } else { vec![(n, 1), (n, n)] };
+        let rows: Vec<_> = [1, 10, 100, 1_000, 10_000, 100_000]
             .into_iter()
             .filter(|n| *n <= most)
-            .flat_map(|n| if n == 1 { vec![(n, 1)] } else { vec![(n, 1), (n, n)] })
+            .flat_map(jobs_of)
             .map(|(n, procs)| scale(n, radix, procs))
             .collect();
         print!("{}", scale_table(&rows));
-        let large: Vec<u32> = [1_000, 10_000].into_iter().filter(|n| *n <= most).collect();
+        let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most).collect();
         let losses: Vec<_> = large.iter().flat_map(|&n| [repair(n, radix), repair(n, 2)]).collect();
         println!("\nThe loss of one daemon, until nobody talks about it:\n\n{}", repair_table(&losses));
         let changes: Vec<_> = large.iter().flat_map(|&n| sizes(n, radix)).collect();
         println!("Changes of size:\n\n{}", sizes_table(&changes));
-        let collectives: Vec<_> = large.iter().map(|&n| fence(n, radix)).collect();
+        let collectives: Vec<_> = large.iter().filter(|n| **n <= MOST_MAPS).map(|&n| fence(n, radix)).collect();
         println!("A fence of one process on each node:\n\n{}", fence_table(&collectives));
         if most >= 1_000 {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
@@ -312,6 +314,9 @@ impl Words {
         Ok(rows.iter().all(|r| r.failure.is_none()))
     }
 }
+
+/// The most daemons of a simulation in which each has a process.
+const MOST_MAPS: u32 = 10_000;
 
 /// The settings of the command line for all scenarios.
 #[derive(Clone, Copy)]
