@@ -42,6 +42,10 @@ pub(super) struct Following {
     pub(super) of: &'static str,
 }
 
+/// `closed`: the answer to `close`, and the last line of the connection.
+#[derive(Serialize)]
+pub(super) struct Closed {}
+
 /// `submitted`: the answer to `submit`, with an entry for each task in their order.
 #[derive(Serialize)]
 pub(super) struct Submitted<'a> {

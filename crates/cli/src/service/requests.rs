@@ -43,10 +43,12 @@ pub(crate) enum Ask {
     Shrink(Shrink),
     Resize(Which, JobResize),
     Terminate,
+    /// The client says no more.
+    Close,
 }
 
 /// The names of all kinds.
-const KINDS: &str = "submit, follow, wait, cancel, signal, feed, job, status, nodes, jobs, metrics, sessions, grow, shrink, resize, terminate";
+const KINDS: &str = "submit, follow, wait, cancel, signal, feed, job, status, nodes, jobs, metrics, sessions, grow, shrink, resize, terminate, close";
 
 /// `submit`.
 #[derive(Debug, Deserialize)]
@@ -266,6 +268,7 @@ fn of_object(mut object: Map<String, Value>) -> Result<Ask, String> {
         "shrink" => fields(object).map(Ask::Shrink),
         "resize" => fields(object).and_then(resized),
         "terminate" => nothing(Ask::Terminate, object),
+        "close" => nothing(Ask::Close, object),
         other => Err(format!("{other:?} is no kind of request; it is one of {KINDS}")),
     }
 }

@@ -13,7 +13,9 @@ use ferrite_wire::{JobResize, ResizeRequest};
 use serde::Serialize;
 
 use super::Shared;
-use super::answers::{self, Ended, Error, Following, NeverBegan, Notice, Of, Ordered, Output, Place, Step, Waited};
+use super::answers::{
+    self, Closed, Ended, Error, Following, NeverBegan, Notice, Of, Ordered, Output, Place, Step, Waited,
+};
 use super::requests::{Ask, Followed, Submit, Task as Described, Wait, Which, parse};
 use crate::batch::feed::{Feed, TOO_LONG};
 use crate::batch::line::Id;
@@ -58,6 +60,18 @@ pub(crate) struct Talk {
     waited: BTreeMap<JobId, Watched>,
     followed: Followed,
     subscribed: bool,
+    stage: Stage,
+}
+
+/// How far the conversation is.
+#[derive(Debug)]
+enum Stage {
+    /// The client is listened to.
+    Open,
+    /// The client has said its last line: a `close` with this id.
+    Closing(Option<Id>),
+    /// The client was told its last line.
+    Closed,
 }
 
 /// A request to the DVM that has no reply.
@@ -112,6 +126,8 @@ struct Task {
     place: usize,
     job: Option<JobId>,
     input: Input,
+    /// True when it outlives the connection.
+    detached: bool,
     cause: String,
     /// True when the client was told that it has started.
     started: bool,
@@ -174,10 +190,15 @@ struct Watched {
 
 impl Interpreter for Talk {
     fn hear(&mut self, bytes: &[u8]) {
-        self.feed.push(bytes);
+        if matches!(self.stage, Stage::Open) {
+            self.feed.push(bytes);
+        }
     }
 
     fn next(&mut self, now: Duration) -> Option<Said> {
+        if !matches!(self.stage, Stage::Open) {
+            return None;
+        }
         let (_, line) = self.feed.next_line()?;
         let mut out = self.out(now);
         match line {
@@ -192,12 +213,16 @@ impl Interpreter for Talk {
             Err(TOO_LONG) => out.error(None, "usage", &format!("{TOO_LONG}: {} MiB", LONGEST >> 20)),
             Err(why) => out.error(None, "usage", why),
         }
+        self.try_close(&mut out);
         Some(out.said)
     }
 
     fn tell(&mut self, message: DvmMessage, now: Duration) -> Said {
         let mut out = self.out(now);
-        self.on_message(message, &mut out);
+        if !matches!(self.stage, Stage::Closed) {
+            self.on_message(message, &mut out);
+            self.try_close(&mut out);
+        }
         out.said
     }
 }
@@ -250,6 +275,7 @@ impl Talk {
             waited: BTreeMap::new(),
             followed: Followed::None,
             subscribed: false,
+            stage: Stage::Open,
         }
     }
 
@@ -269,6 +295,7 @@ impl Talk {
             Ask::Follow(asked) => return self.follow(id, asked.of, out),
             Ask::Cancel { which, tree } => return self.cancel(id, which, tree, out),
             Ask::Feed(which, data, end) => return self.feed(id, &which, data, end, out),
+            Ask::Close => return self.close(id, out),
             Ask::Status => Ok((Request::Status, Question::Status)),
             Ask::Nodes => Ok((Request::Nodes, Question::Nodes)),
             Ask::Jobs => Ok((Request::Jobs, Question::Jobs)),
@@ -342,7 +369,7 @@ impl Talk {
         let submission = self.group();
         let (mut places, mut missing) = (Vec::with_capacity(asked.tasks.len()), 0);
         for (place, described) in asked.tasks.into_iter().enumerate() {
-            let name = described.task.clone();
+            let (name, detached) = (described.task.clone(), described.detach);
             let input = Input::of(&described);
             let error = if self.tasks.len() >= MOST_TASKS {
                 Err(format!("{MOST_TASKS} tasks of this client are not over: wait for some of them"))
@@ -354,8 +381,9 @@ impl Talk {
                 Ok(request) => {
                     let number = self.number();
                     let (id, name, cause) = (id.clone(), name.clone(), String::new());
+                    let (job, started) = (None, false);
                     self.tasks
-                        .insert(number, Task { id, name, submission, place, job: None, input, cause, started: false });
+                        .insert(number, Task { id, name, submission, place, job, input, detached, cause, started });
                     out.send(ClientMessage::Open { id: number, request: Request::Submit(Box::new(request)) });
                     missing += 1;
                     None
@@ -460,6 +488,26 @@ impl Talk {
             }
         };
         out.error(id.as_ref(), "refused", why);
+    }
+
+    /// Ends the tasks of the client, except detached ones, and listens to it no more (spec L153).
+    fn close(&mut self, id: Option<Id>, out: &mut Out) {
+        for (number, _) in self.tasks.iter().filter(|(_, task)| !task.detached) {
+            out.send(ClientMessage::Cancel { id: *number });
+        }
+        self.stage = Stage::Closing(id);
+    }
+
+    /// Says the last line when all is answered that was asked before it (spec L153).
+    fn try_close(&mut self, out: &mut Out) {
+        let is_answered = self.tasks.is_empty() && self.asked.is_empty() && self.waits.is_empty();
+        if let Stage::Closing(id) = &mut self.stage
+            && is_answered
+        {
+            out.line("closed", id.take().as_ref(), Closed {});
+            out.said.is_over = true;
+            self.stage = Stage::Closed;
+        }
     }
 
     // Messages of the DVM.

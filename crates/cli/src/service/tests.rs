@@ -27,6 +27,7 @@ struct Client(Box<dyn Interpreter>);
 struct Heard {
     lines: Vec<Value>,
     messages: Vec<ClientMessage>,
+    is_over: bool,
 }
 
 impl From<Said> for Heard {
@@ -34,7 +35,7 @@ impl From<Said> for Heard {
         let text = String::from_utf8(said.lines).unwrap();
         assert!(text.is_empty() || text.ends_with('\n'));
         let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        Heard { lines, messages: said.messages }
+        Heard { lines, messages: said.messages, is_over: said.is_over }
     }
 }
 
@@ -472,6 +473,50 @@ fn files_of_the_heads_machine_are_not_read() {
     }
 }
 
+/// The end of a conversation that its client closes (spec L153).
+#[test]
+fn a_client_that_closes_loses_its_tasks_and_gets_every_answer_and_then_the_last_line() {
+    let mut client = Client::new();
+    let first = client.task("a", 7);
+    let asked = client.say(&submit(json!([{"argv": ["b"]}, {"argv": ["c"], "detach": true}]))).requests();
+    let [(second, _), (detached, _)] = asked[..] else { panic!("{asked:?}") };
+    let (looked, _) = client.say(&json!({"schema": 1, "kind": "wait", "jobs": [7]})).requests().remove(0);
+    client.reply(looked, Reply::Job(Box::new(detail(7, None))));
+    let (question, _) = client.say(&json!({"schema": 1, "kind": "nodes"})).requests().remove(0);
+    let closing = client.say(&json!({"schema": 1, "kind": "close", "id": "c"}));
+    assert!(closing.lines.is_empty() && !closing.is_over);
+    assert_eq!(closing.messages, [first, second].map(|id| ClientMessage::Cancel { id }), "the detached task goes on");
+    // What the client says behind its last line is nothing.
+    client.0.hear(b"{\"schema\":1,\"kind\":\"terminate\"}\n");
+    assert_eq!(client.0.next(NOW), None);
+    assert_eq!(client.reply(question, Reply::Nodes(Vec::new())).only_line()["kind"], "nodes");
+    client.reply(second, Reply::Done(Done { exit_code: 125, job: None }));
+    let answer = client.reply(detached, Reply::Detached(JobId(9)));
+    let jobs = &answer.only_line()["jobs"];
+    assert!(jobs[0]["error"].is_string() && jobs[1]["job"] == 9, "{jobs}");
+    let (explained, _) = client.reply(first, done(7, 125)).requests().remove(0);
+    let (looked, _) = client.step(7, JobState::Terminated).requests().remove(0);
+    assert_eq!(client.reply(explained, Reply::Job(Box::new(detail(7, Some(125))))).only_line()["kind"], "ended");
+    let last = client.reply(looked, Reply::Job(Box::new(detail(7, Some(125)))));
+    let kinds: Vec<&Value> = last.lines.iter().map(|line| &line["kind"]).collect();
+    assert!(last.is_over && kinds == ["waited", "closed"], "{last:?}");
+    assert_eq!(last.lines[1], json!({"schema": 1, "kind": "closed", "id": "c"}));
+    let late = client.step(8, JobState::Running);
+    assert!(late.lines.is_empty() && late.messages.is_empty(), "{late:?}");
+}
+
+/// A client without tasks and questions is over at once (spec L153).
+#[test]
+fn a_client_that_has_nothing_open_is_over_when_it_closes() {
+    let mut client = Client::new();
+    client.say(&json!({"schema": 1, "kind": "follow", "of": "all"}));
+    let last = client.say(&json!({"schema": 1, "kind": "close"}));
+    assert!(last.is_over, "{last:?}");
+    assert_eq!(last.only_line(), &json!({"schema": 1, "kind": "closed", "id": null}));
+    let event = client.step(1, JobState::Running);
+    assert!(event.lines.is_empty(), "{event:?}");
+}
+
 /// The rows of a section of the page: the texts between backticks in their first column.
 fn rows(page: &str, title: &str) -> BTreeSet<String> {
     let from = page.find(&format!("\n### {title}\n")).unwrap_or_else(|| panic!("no section {title}"));
@@ -552,5 +597,6 @@ fn all_answers() -> Vec<Value> {
     let cancel = json!({"schema": 1, "kind": "cancel", "job": 7, "tree": true});
     let (asked, _) = client.say(&cancel).requests().remove(0);
     all.push(client.reply(asked, Reply::Killed(vec![JobId(7)])).lines.remove(0));
+    all.push(client.say(&json!({"schema": 1, "kind": "close"})).lines.remove(0));
     all
 }

@@ -62,6 +62,8 @@ pub(super) struct Client {
     /// The interpreter's messages to the DVM, which follow from what the client was told.
     wishes: RefCell<VecDeque<ClientMessage>>,
     wished: Notify,
+    /// True when the last line of the interpreter is in the queue.
+    is_over: Cell<bool>,
     /// True for a client beyond the limit: it is told that the DVM serves no more clients.
     surplus: bool,
 }
@@ -132,10 +134,15 @@ async fn converse(
     };
     if speaks_json && let Some(interpreter) = hub.interpreter() {
         client.interpreter.replace(Some(interpreter));
-        return tokio::select! {
-            ended = service::read_lines(reader, client, hub) => ended.err(),
-            ended = write_to(writer, client, hub) => ended.err().map(Ended::Io),
+        let said = tokio::select! {
+            ended = service::read_lines(&mut reader, client, hub) => return ended.err(),
+            said = write_to(&mut writer, client, hub) => said,
         };
+        if let Err(error) = said {
+            return Some(error.into());
+        }
+        service::take_leave(reader, writer).await;
+        return None;
     }
     // A client of another version learns this version from the greeting, before its own is judged.
     if let Err(error) = writer.write_all(&greeting()).await {
@@ -143,7 +150,7 @@ async fn converse(
     }
     tokio::select! {
         ended = read_from(reader, client, hub) => ended.err(),
-        ended = write_to(writer, client, hub) => ended.err().map(Ended::Io),
+        ended = write_to(&mut writer, client, hub) => ended.err().map(Ended::Io),
     }
 }
 
@@ -239,12 +246,15 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
     Ok(())
 }
 
-/// Writes the queue until the connection breaks.
-async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hub) -> io::Result<()> {
+/// Writes the queue until the connection breaks, or the last line is written.
+async fn write_to(writer: &mut (impl AsyncWrite + Unpin), client: &Client, hub: &Hub) -> io::Result<()> {
     let mut together = Vec::new();
     loop {
         let batch = client.take();
         if batch.is_empty() {
+            if client.is_over.get() {
+                return Ok(());
+            }
             client.filled.notified().await;
             continue;
         }
@@ -301,7 +311,8 @@ impl Client {
     fn render(&self, message: DvmMessage) -> Bytes {
         let mut interpreter = self.interpreter.borrow_mut();
         let Some(interpreter) = interpreter.as_mut() else { return message.encode_frame() };
-        let Said { lines, messages } = interpreter.tell(message, service::now());
+        let Said { lines, messages, is_over } = interpreter.tell(message, service::now());
+        self.is_over.set(self.is_over.get() || is_over);
         if !messages.is_empty() {
             self.wishes.borrow_mut().extend(messages);
             self.wished.notify_one();
@@ -328,7 +339,8 @@ impl Client {
 
     /// Has the interpreter read the next line. Returns what it has to say to the DVM; `None` = no whole line is left.
     pub(super) fn next_line(&self) -> Option<Vec<ClientMessage>> {
-        let Said { lines, messages } = self.interpreter.borrow_mut().as_mut()?.next(service::now())?;
+        let Said { lines, messages, is_over } = self.interpreter.borrow_mut().as_mut()?.next(service::now())?;
+        self.is_over.set(self.is_over.get() || is_over);
         self.enqueue_reply(lines.into());
         Some(messages)
     }

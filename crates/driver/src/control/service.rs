@@ -6,10 +6,13 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ferrite_wire::control::{ClientMessage, DvmMessage};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::Hub;
 use super::client::{Client, Ended, on_message};
+
+/// Time for a client to close a connection whose last line it has got.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(1);
 
 /// The first byte of a connection that speaks JSON lines. A greeting begins with another one.
 pub(super) const FIRST_BYTE: u8 = b'{';
@@ -42,6 +45,8 @@ pub struct Said {
     pub lines: Vec<u8>,
     /// Messages for the DVM.
     pub messages: Vec<ClientMessage>,
+    /// True when these lines are the last of the connection: its client has asked for its end.
+    pub is_over: bool,
 }
 
 /// The service of a DVM.
@@ -70,7 +75,7 @@ pub(super) fn now() -> Duration {
 
 /// Reads lines until the client leaves. What its interpreter has to say goes to the machine.
 pub(super) async fn read_lines(
-    mut reader: impl AsyncRead + Unpin,
+    reader: &mut (impl AsyncRead + Unpin),
     client: &Rc<Client>,
     hub: &Hub,
 ) -> Result<(), Ended> {
@@ -97,4 +102,16 @@ pub(super) async fn read_lines(
             () = client.wished() => {}
         }
     }
+}
+
+/// Ends a connection whose last line is written. What its client sends meanwhile is read and dropped: a connection that
+/// is closed with unread bytes loses what its client has not read (spec L153).
+pub(super) async fn take_leave(mut reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpin) {
+    let farewell = async {
+        if writer.shutdown().await.is_ok() {
+            let mut rest = [0; 4096];
+            while matches!(reader.read(&mut rest).await, Ok(1..)) {}
+        }
+    };
+    let _ = tokio::time::timeout(FAREWELL_LIMIT, farewell).await;
 }

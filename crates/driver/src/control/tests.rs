@@ -394,7 +394,11 @@ fn what_follows_a_reply_is_for_tools_and_ends_with_them() {
 
 /// A service that asks for the nodes when it hears a line, and says what it is told.
 #[derive(Debug)]
-struct Echo;
+pub(super) struct Echo;
+
+/// The line that closes a conversation with it, and its answer.
+pub(super) const CLOSE: &[u8] = b"{\"schema\":1,\"kind\":\"close\"}\n";
+pub(super) const CLOSED: &[u8] = b"{\"schema\":1,\"kind\":\"closed\",\"id\":null}\n";
 
 #[derive(Debug, Default)]
 struct EchoTalk(Vec<u8>);
@@ -412,9 +416,12 @@ impl Interpreter for EchoTalk {
 
     fn next(&mut self, _now: Duration) -> Option<service::Said> {
         let end = self.0.iter().position(|byte| *byte == b'\n')?;
-        let lines = self.0.drain(..=end).collect();
+        let lines: Vec<u8> = self.0.drain(..=end).collect();
+        if lines == CLOSE {
+            return Some(service::Said { lines: CLOSED.to_vec(), is_over: true, ..service::Said::default() });
+        }
         let messages = vec![ClientMessage::Open { id: 1, request: Request::Nodes }, ClientMessage::Follow { id: 0 }];
-        Some(service::Said { lines, messages })
+        Some(service::Said { lines, messages, is_over: false })
     }
 
     fn tell(&mut self, message: DvmMessage, _now: Duration) -> service::Said {
@@ -422,10 +429,10 @@ impl Interpreter for EchoTalk {
             // This question reaches the machine although the machine is being served.
             DvmMessage::Reply { id: 1, .. } => {
                 let messages = vec![ClientMessage::Open { id: 2, request: Request::Jobs }];
-                service::Said { lines: b"{reply}\n".to_vec(), messages }
+                service::Said { lines: b"{reply}\n".to_vec(), messages, is_over: false }
             }
             DvmMessage::Event { .. } => service::Said::default(),
-            other => service::Said { lines: format!("{other:?}\n").into_bytes(), messages: Vec::new() },
+            other => service::Said { lines: format!("{other:?}\n").into_bytes(), ..service::Said::default() },
         }
     }
 }
@@ -455,6 +462,24 @@ fn a_client_that_begins_with_a_brace_speaks_lines() {
         (0..100).for_each(|_| door.control.event(Timestamp(1), &step));
         drop(client);
         assert!(matches!(door.inputs.recv().await, Some(Input::Head(HeadInput::ClientGone(_)))), "its request is over");
+    });
+}
+
+/// The last line of a client of the service arrives, whatever the client has sent behind its own (spec L153).
+#[test]
+fn a_client_that_closes_gets_its_last_line_and_then_the_end() {
+    play(async {
+        let mut door = Door::new();
+        let mut client = UnixStream::connect(&door.socket).await.unwrap();
+        client.write_all(&[b"{a}\n", CLOSE].concat()).await.unwrap();
+        client.write_all(&vec![b'x'; 3 << 20]).await.unwrap();
+        let mut all = Vec::new();
+        client.read_to_end(&mut all).await.unwrap();
+        assert_eq!(all, [b"{a}\n", CLOSED].concat());
+        let (asked, _) = door.request().await;
+        drop(client);
+        let gone = door.inputs.recv().await;
+        assert!(matches!(gone, Some(Input::Head(HeadInput::ClientGone(id))) if id == asked), "{gone:?}");
     });
 }
 
