@@ -53,6 +53,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "batch" -d 'List its batch
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'Print the steps of its jobs and of its changes of size, one a line'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Show jobs and nodes, refreshed until you press q'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "web" -d 'Show its jobs and nodes as a page for a browser on this machine, until you press Ctrl-C'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "service" -d 'Join standard input and output with its service of JSON lines (docs/service.md), for other programs'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'Show how long a job was in each state'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "metrics" -d 'Show its counters since its start'
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
@@ -449,6 +450,17 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand web" -l system-server-first -d
 complete -c pdvm -n "__fish_pdvm_using_subcommand web" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand web" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand web" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand service" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l chrome -d 'Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F

@@ -613,6 +613,22 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(service)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file\:PATH:_files' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
 '(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
@@ -672,6 +688,7 @@ _pdvm_commands() {
 'events:Print the steps of its jobs and of its changes of size, one a line' \
 'top:Show jobs and nodes, refreshed until you press q' \
 'web:Show its jobs and nodes as a page for a browser on this machine, until you press Ctrl-C' \
+'service:Join standard input and output with its service of JSON lines (docs/service.md), for other programs' \
 'trace:Show how long a job was in each state' \
 'metrics:Show its counters since its start' \
     )
@@ -756,6 +773,11 @@ _pdvm__subcmd__release_commands() {
 _pdvm__subcmd__resize_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm resize commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__service_commands] )) ||
+_pdvm__subcmd__service_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm service commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__session_commands] )) ||
 _pdvm__subcmd__session_commands() {

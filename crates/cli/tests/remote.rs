@@ -3,14 +3,17 @@
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+use serde_json::json;
 
 const PRTE: &str = env!("CARGO_BIN_EXE_prte");
 const PRUN: &str = env!("CARGO_BIN_EXE_prun");
 const PTERM: &str = env!("CARGO_BIN_EXE_pterm");
+const PDVM: &str = env!("CARGO_BIN_EXE_pdvm");
 
 struct Dvm {
     dir: tempfile::TempDir,
@@ -102,4 +105,95 @@ fn a_client_of_another_host_runs_jobs_and_ends_the_dvm_if_it_has_the_key() {
     let output = fed(dvm.client(PTERM, &["--dvm-key", "copy"]), b"");
     assert!(output.status.success(), "{}", told(&output));
     assert_eq!(dvm.prte.wait().unwrap().code(), Some(0));
+}
+
+/// A `pdvm service` that runs, with this side of its input and output.
+struct Bridge {
+    pdvm: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Bridge {
+    fn start(mut command: Command) -> Bridge {
+        let mut pdvm = command.spawn().expect("pdvm");
+        let input = pdvm.stdin.take();
+        let output = BufReader::new(pdvm.stdout.take().expect("a pipe"));
+        Bridge { pdvm, input, output }
+    }
+
+    fn say(&mut self, line: &serde_json::Value) {
+        writeln!(self.input.as_ref().expect("an open input"), "{line}").expect("a reader");
+    }
+
+    /// Reads up to a line of this kind.
+    fn hear(&mut self, kind: &str) -> serde_json::Value {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.output.read_line(&mut line).expect("a line"), 0, "no {kind} has come");
+            let line: serde_json::Value = serde_json::from_str(&line).expect("a line of JSON");
+            if line["kind"] == kind {
+                return line;
+            }
+        }
+    }
+
+    /// Reads the rest of its output; returns it with the exit code and what it has said on standard error.
+    fn end(mut self) -> (String, Option<i32>, String) {
+        let mut rest = String::new();
+        self.output.read_to_string(&mut rest).expect("a text");
+        drop(self.input);
+        let output = self.pdvm.wait_with_output().expect("its end");
+        (rest, output.status.code(), told(&output))
+    }
+}
+
+const CLOSED: &str = "{\"schema\":1,\"kind\":\"closed\",\"id\":null}\n";
+
+/// Tasks of a bridge from another host, and its ends (spec L153).
+#[test]
+fn pdvm_joins_its_input_and_output_with_the_service_of_a_dvm_elsewhere() {
+    let mut dvm = Dvm::start();
+    let mut bridge = Bridge::start(dvm.client(PDVM, &["service"]));
+    bridge.say(&json!({"schema": 1, "kind": "submit", "tasks": [{"argv": ["echo", "hello"]}]}));
+    bridge.hear("submitted");
+    assert_eq!(bridge.hear("output")["data"], "hello\n");
+    assert_eq!(bridge.hear("ended")["exit_code"], 0);
+    // The end of the input ends what is not detached, and the answers come before the last line.
+    let tasks = json!([{"task": "own", "argv": ["sleep", "1000"]}, {"task": "on", "argv": ["true"], "detach": true}]);
+    bridge.say(&json!({"schema": 1, "kind": "submit", "tasks": tasks}));
+    bridge.say(&json!({"schema": 1, "kind": "status"}));
+    drop(bridge.input.take());
+    assert_eq!(bridge.hear("ended")["ending"], "killed");
+    let (rest, code, err) = bridge.end();
+    assert!(rest.ends_with(CLOSED), "{rest}");
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+
+    let mut second = Bridge::start(dvm.client(PDVM, &["service"]));
+    second.say(&json!({"schema": 1, "kind": "wait", "tasks": ["on"]}));
+    assert_eq!(second.hear("waited")["jobs"][0]["exit_code"], 0, "the detached task has ended by itself");
+    // The reader goes, and the input stays open.
+    let Bridge { mut pdvm, input, output } = second;
+    drop(output);
+    assert_eq!(pdvm.wait().unwrap().code(), Some(0));
+    drop(input);
+
+    let output = fed(dvm.client(PDVM, &["service"]), b"status\n");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), CLOSED.as_bytes()));
+    assert!(told(&output).contains("begins with 's'"), "{}", told(&output));
+
+    // The last bridge has said nothing when the DVM ends.
+    let last = Bridge::start(dvm.client(PDVM, &["service", "--json"]));
+    let mut other = Bridge::start(dvm.client(PDVM, &["service"]));
+    other.say(&json!({"schema": 1, "kind": "terminate"}));
+    other.hear("ordered");
+    for (bridge, text) in [(last, "\"reason\":\"connection\""), (other, "was lost")] {
+        let (rest, code, err) = bridge.end();
+        assert_eq!((rest.as_str(), code), ("", Some(1)), "{err}");
+        assert!(err.contains(text), "{err}");
+    }
+    dvm.prte.wait().unwrap();
+    let output = fed(dvm.client(PDVM, &["service"]), b"");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", told(&output));
+    assert!(told(&output).contains("pdvm: "), "{}", told(&output));
 }

@@ -134,6 +134,17 @@ impl ConnectionError {
     }
 }
 
+/// A stream to a DVM on which neither side has said anything yet.
+#[derive(Debug)]
+pub struct Channel {
+    pub(crate) dvm: String,
+    /// The head's host, when a daemon relays the connection.
+    pub(crate) head: Option<String>,
+    pub(crate) stream: UnixStream,
+    /// The threads behind the stream when the head is on another host; they outlive it.
+    pub(crate) relay: Option<Relay>,
+}
+
 /// A connection whose greetings were exchanged.
 #[derive(Debug)]
 pub struct Connection {
@@ -150,12 +161,12 @@ pub struct Connection {
 /// Time for a DVM to send its greeting; a slower one is faulty.
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
-impl Connection {
+impl Channel {
     /// Connects to the DVM of this contact, which belongs to this user or to `owner`.
     ///
     /// # Errors
-    /// When no DVM answers, it cannot be understood, or it belongs to another user.
-    pub fn open(contact: &DvmContact, owner: Uid) -> Result<Connection, ConnectionError> {
+    /// When no DVM listens, or it belongs to another user.
+    pub(crate) fn open(contact: &DvmContact, owner: Uid) -> Result<Channel, ConnectionError> {
         let path = PathBuf::from(&contact.socket);
         let unreachable = |cause| ConnectionError::Unreachable { path: path.clone(), cause };
         let stream = reach(&path, SocketFlags::empty()).map_err(unreachable)?;
@@ -163,21 +174,24 @@ impl Connection {
         if ![geteuid(), owner].iter().any(|user| is_of(&stream, *user)) {
             return Err(ConnectionError::Stranger { dvm: contact.dvm.clone(), path });
         }
-        Connection::greet(&contact.dvm, contact.head.as_deref(), stream)
+        Ok(Channel { dvm: contact.dvm.clone(), head: contact.head.clone(), stream, relay: None })
     }
 
     /// Connects to the DVM of this contact, whose head is on another host.
     ///
     /// # Errors
     /// When no DVM answers, or none with this key.
-    pub(crate) fn open_far(contact: &DvmContact, address: &str, key: &Key) -> Result<Connection, ConnectionError> {
+    pub(crate) fn open_far(contact: &DvmContact, address: &str, key: &Key) -> Result<Channel, ConnectionError> {
         let (stream, relay) = remote::call(&contact.dvm, address, key)?;
-        let connection = Connection::greet(&contact.dvm, None, stream)?;
-        Ok(Connection { _relay: Some(relay), ..connection })
+        Ok(Channel { dvm: contact.dvm.clone(), head: None, stream, relay: Some(relay) })
     }
 
-    fn greet(dvm: &str, head: Option<&str>, mut stream: UnixStream) -> Result<Connection, ConnectionError> {
-        let (dvm, head) = (dvm.to_owned(), head.map(str::to_owned));
+    /// Exchanges greetings: from now on both sides speak in frames.
+    ///
+    /// # Errors
+    /// When the DVM does not answer, or cannot be understood.
+    pub fn greet(self) -> Result<Connection, ConnectionError> {
+        let Channel { dvm, head, mut stream, relay: _relay } = self;
         let mut theirs = [0; GREETING_LEN];
         let exchanged = stream
             .set_read_timeout(Some(GREETING_LIMIT))
@@ -193,11 +207,13 @@ impl Connection {
             Ok(()) => {}
         }
         match check_greeting(&theirs) {
-            Ok(()) => Ok(Connection { dvm, head, stream, frames: Frames::default(), next_id: 1, _relay: None }),
+            Ok(()) => Ok(Connection { dvm, head, stream, frames: Frames::default(), next_id: 1, _relay }),
             Err(cause) => Err(ConnectionError::Greeting { dvm, cause }),
         }
     }
+}
 
+impl Connection {
     /// Returns the name of the DVM.
     #[must_use]
     pub fn dvm(&self) -> &str {

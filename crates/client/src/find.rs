@@ -17,7 +17,7 @@ use rustix::net::SocketFlags;
 use rustix::process::Uid;
 use thiserror::Error;
 
-use crate::connection::{Connection, ConnectionError, is_of, reach};
+use crate::connection::{Channel, Connection, ConnectionError, is_of, reach};
 use crate::remote::{Key, KeyError};
 use crate::selector::{Patience, Selector, bare_name, parse_pid};
 
@@ -277,13 +277,31 @@ pub fn connect(
     patience: Patience,
     here: &Here,
 ) -> Result<Connection, FindError> {
+    patiently(patience, || Ok(open(&choose(selector, here)?, key, here)?.greet()?))
+}
+
+/// Does the same as [`connect`], and says nothing to the DVM: the caller speaks JSON lines (docs/service.md).
+///
+/// # Errors
+/// When there is no such DVM, or it cannot be reached.
+pub fn connect_silently(
+    selector: &Selector,
+    key: Option<&Path>,
+    patience: Patience,
+    here: &Here,
+) -> Result<Channel, FindError> {
+    patiently(patience, || open(&choose(selector, here)?, key, here))
+}
+
+/// Tries as often as the patience allows, as long as another attempt may help.
+fn patiently<T>(patience: Patience, attempt: impl Fn() -> Result<T, FindError>) -> Result<T, FindError> {
     // Interval between searches for a DVM that is being started, when only a limit was given.
     const GLANCE: Duration = Duration::from_millis(100);
     let began = std::time::Instant::now();
     let mut attempts = 0_u32;
     loop {
-        let error = match choose(selector, here).and_then(|found| open(&found, key, here)) {
-            Ok(connection) => return Ok(connection),
+        let error = match attempt() {
+            Ok(connected) => return Ok(connected),
             Err(error) => error,
         };
         let pause = match (patience.retries, patience.wait) {
@@ -301,7 +319,7 @@ pub fn connect(
 
 /// Connects over the control socket when the head is here, else over TCP if a key file is given, else through the
 /// daemon on this node.
-fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
+fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindError> {
     let Found { contact, owner } = found;
     let is_here = contact.host == here.host;
     // Two containers may have one host name: the socket exists in one of them only.
@@ -314,7 +332,7 @@ fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, Fi
         && (contact.remote.is_none() || is_nearer)
         && let Some(daemon) = daemon()
     {
-        return Ok(Connection::open(&daemon, *owner)?);
+        return Ok(Channel::open(&daemon, *owner)?);
     }
     if let (true, Some(address), Some(path)) = (is_far, &contact.remote, path) {
         let key = Key::read(path).map_err(|cause| FindError::Key {
@@ -323,10 +341,10 @@ fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, Fi
             path: path.to_owned(),
             cause,
         })?;
-        return Ok(Connection::open_far(contact, address, &key)?);
+        return Ok(Channel::open_far(contact, address, &key)?);
     }
     if is_here {
-        return Ok(Connection::open(contact, *owner)?);
+        return Ok(Channel::open(contact, *owner)?);
     }
     Err(FindError::Elsewhere { dvm: contact.dvm.clone(), there: contact.host.clone(), host: here.host.clone() })
 }

@@ -3,8 +3,10 @@
 //! libpmix: a client starts in about a millisecond.
 //!
 //! Read in this order: `selector` (which DVM is meant), `find` (which ones there are), `connection` (one request, one
-//! reply), `remote` (the way to another host), `client_loop` (messages, output, input and signals at once).
+//! reply), `remote` (the way to another host), `client_loop` (messages, output, input and signals at once), `bridge`
+//! (JSON lines of another program).
 
+mod bridge;
 mod client_loop;
 mod connection;
 mod find;
@@ -16,9 +18,10 @@ mod signals;
 mod sink;
 mod source;
 
+pub use bridge::{BridgeError, join};
 pub use client_loop::{ClientEvent, ClientLoop};
-pub use connection::{Connection, ConnectionError};
-pub use find::{FindError, Here, connect};
+pub use connection::{Channel, Connection, ConnectionError};
+pub use find::{FindError, Here, connect, connect_silently};
 pub use frames::{FrameError, Frames};
 pub use preload::{PreloadError, Preloads, read_piece};
 pub use remote::KeyError;

@@ -1,8 +1,9 @@
 //! The DVM that `pdvm` talks to, with one function for each request.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Source};
+use ferrite_client::{ClientEvent, ClientLoop, Connection, FindError, Here, Patience, Selector, Source};
 use ferrite_types::JobId;
 use ferrite_wire::control::{
     BatchOrder, BatchStatus, ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply,
@@ -12,7 +13,7 @@ use ferrite_wire::control::{
 use super::failure::Failure;
 use super::moment::Moment;
 use super::options::JobName;
-use crate::args::{ConnectionOptions, connect_of};
+use crate::args::{Connect, ConnectionOptions, connect_of};
 use crate::interrupts::ENDS;
 use crate::machine::{self, Surroundings};
 use crate::setup;
@@ -28,15 +29,7 @@ impl Dvm {
     /// # Errors
     /// There is no such DVM, there are several, or it does not answer.
     pub(crate) fn find(which: ConnectionOptions) -> Result<Dvm, Failure> {
-        let around = Surroundings::of_process(machine::environment()).map_err(Failure::Surroundings)?;
-        let connect = connect_of(which, &around.environment)?;
-        if connect.never {
-            return Err(Failure::Never);
-        }
-        let base = setup::tmpdir_base_here(&around)?;
-        let here = Here::of(around.hostname, base.as_deref(), |name| around.environment.get(name).cloned());
-        let connection = ferrite_client::connect(&connect.selector, connect.key.as_deref(), connect.patience, &here)?;
-        Ok(Dvm { connection })
+        connect(which, ferrite_client::connect).map(|connection| Dvm { connection })
     }
 
     /// Returns the name of the DVM.
@@ -179,6 +172,24 @@ impl Dvm {
             reply => pick(reply).ok_or_else(|| Failure::Astray { dvm: self.name().to_owned() }),
         }
     }
+}
+
+/// Connects to the selected DVM in this way.
+///
+/// # Errors
+/// There is no such DVM, there are several, or it does not answer.
+pub(super) fn connect<T>(
+    which: ConnectionOptions,
+    way: impl Fn(&Selector, Option<&Path>, Patience, &Here) -> Result<T, FindError>,
+) -> Result<T, Failure> {
+    let around = Surroundings::of_process(machine::environment()).map_err(Failure::Surroundings)?;
+    let Connect { selector, key, patience, never } = connect_of(which, &around.environment)?;
+    if never {
+        return Err(Failure::Never);
+    }
+    let base = setup::tmpdir_base_here(&around)?;
+    let here = Here::of(around.hostname, base.as_deref(), |name| around.environment.get(name).cloned());
+    Ok(way(&selector, key.as_deref(), patience, &here)?)
 }
 
 /// A connection for requests whose answer takes time. A signal ends the wait, and not what the DVM does.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use ferrite_client::{ConnectionError, FindError};
+use ferrite_client::{BridgeError, ConnectionError, FindError};
 use ferrite_types::Signal;
 use thiserror::Error;
 
@@ -32,6 +32,9 @@ pub(crate) enum Failure {
     /// The connection broke.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
+    /// A bridge has ended before the DVM has closed the conversation.
+    #[error(transparent)]
+    Bridge(#[from] BridgeError),
     /// The DVM refuses; the text is its reason.
     #[error("{0}")]
     Refused(String),
@@ -110,16 +113,20 @@ impl Failure {
         match self {
             Failure::Usage(_) | Failure::Setup(_) | Failure::Never | Failure::TopJson => "usage",
             Failure::Find(_) | Failure::OtherDvm { .. } => "no_dvm",
-            Failure::Connection(_) => "connection",
+            Failure::Connection(_) | Failure::Bridge(BridgeError::Connection(_) | BridgeError::NoService { .. }) => {
+                "connection"
+            }
+            Failure::Bridge(BridgeError::NoJson(_)) => "usage",
             Failure::Refused(_) | Failure::NotResized(_) => "refused",
             Failure::RolledBack(_) | Failure::JobKeepsSize(_) => "failed",
             Failure::Interrupted(_) => "interrupted",
-            Failure::Output(_) | Failure::File { .. } => "output",
+            Failure::Output(_) | Failure::File { .. } | Failure::Bridge(BridgeError::Output(_)) => "output",
             Failure::Surroundings(_)
             | Failure::NoTerminal
             | Failure::Terminal(_)
             | Failure::Port { .. }
-            | Failure::Machine(_) => "machine",
+            | Failure::Machine(_)
+            | Failure::Bridge(BridgeError::Input(_) | BridgeError::Machine(_)) => "machine",
             Failure::Astray { .. } => "fault",
         }
     }
@@ -133,6 +140,7 @@ impl Failure {
             Failure::Surroundings(_) => "Change to a directory that exists, and start the command by its path.",
             Failure::Find(error) => error.next_step(),
             Failure::Connection(error) => error.next_step(),
+            Failure::Bridge(error) => error.next_step(),
             Failure::Refused(_) => "",
             Failure::NotResized(_) => "Nothing was changed.",
             Failure::RolledBack(_) => {

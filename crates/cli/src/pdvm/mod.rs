@@ -23,6 +23,7 @@ mod release;
 pub(crate) mod resize;
 #[cfg(test)]
 pub(crate) mod samples;
+mod service;
 mod session;
 pub(crate) mod shrink;
 pub(crate) mod signal;
@@ -92,7 +93,7 @@ fn told(failure: &Failure, json: bool) -> i32 {
 fn run(options: PdvmOptions) -> Result<i32, Failure> {
     let PdvmOptions { verb, which, json } = options;
     // The line is checked first, so that a missing DVM does not hide an error in it.
-    let find = || Dvm::find(which);
+    let find = || Dvm::find(which.clone());
     let done = match verb {
         Verb::Batch(of) => return batch::answer(find()?, &of.verb, json),
         Verb::Wait(of) => return wait::answer(find()?, &of.jobs, json),
@@ -129,6 +130,7 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
             top::watch(find()?, how.interval)
         }
         Verb::Web(how) => web::serve(find()?, how.port, json),
+        Verb::Service => service::pass(which),
         Verb::Trace(how) => trace::answer(&mut find()?, &how, json),
         Verb::Metrics => put(&metrics::answer(&mut find()?, json)?),
     };

@@ -83,6 +83,15 @@ pub(crate) enum Verb {
     Top(TopOptions),
     /// Show its jobs and nodes as a page for a browser on this machine, until you press Ctrl-C
     Web(WebOptions),
+    /// Join standard input and output with its service of JSON lines (docs/service.md), for other programs
+    #[command(
+        after_help = "The DVM reads requests from standard input, one a line, and answers on standard output. The end of the \
+        input ends the tasks that were submitted here, except detached ones. The command returns when the DVM has answered \
+        all requests; `closed` is the last line. It returns as well when nobody reads its output any more, and its tasks end \
+        then. Exit code: 0 when the DVM has closed the conversation or the reader is gone; 1 when there is no DVM, it goes \
+        before, or the input does not begin with a line of JSON."
+    )]
+    Service,
     /// Show how long a job was in each state
     Trace(TraceOptions),
     /// Show its counters since its start
@@ -665,6 +674,7 @@ mod tests {
             "session extend",
             "events",
             "top",
+            "service",
             "trace",
             "metrics",
         ];

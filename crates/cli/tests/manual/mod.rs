@@ -135,6 +135,14 @@ fn examples(name: &str) -> String {
             ("pdvm resize 3 =4 --grace 60", "Job 3 is to have four processes. Those that are to end have a minute."),
         ],
         "pdvm-shrink" => &[("pdvm shrink --nodes 2 --wait", "Two nodes less, idle ones first.")],
+        "pdvm-service" => &[
+            ("ssh login pdvm service", "The service of the DVM of another machine, for a program on this one."),
+            ("pdvm service --dvm-uri file:FILE --dvm-key KEY", "The same for a DVM of prte --listen."),
+            (
+                "echo '{\"schema\":1,\"kind\":\"status\"}' | pdvm service | head -1 | jq .slots",
+                "One question. The second line, closed, is the last one.",
+            ),
+        ],
         "pdvm-session" => &[("pdvm session list", "The sessions, their nodes and jobs.")],
         "pdvm-session-list" => &[("pdvm session list", "The sessions, their nodes and jobs.")],
         "pdvm-session-instantiate" => {

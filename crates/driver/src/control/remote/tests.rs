@@ -1,7 +1,9 @@
 //! Real clients over TCP; the test plays the machine behind the door.
 
+use std::io::{Read, Write, pipe};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use ferrite_client::{ConnectionError, FindError, Here, Patience, Selector};
 use ferrite_core::{HeadInput, Input};
@@ -12,6 +14,8 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
 
+use super::super::service::Opened;
+use super::super::tests::{CLOSED, Echo};
 use super::*;
 
 struct House {
@@ -25,15 +29,16 @@ impl House {
     fn new() -> House {
         let dir = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
-        let control = Control::new(inbox.clone(), inbox, "prte-there-1", None);
+        let service = Opened::new(Rc::new(Echo), "prte-there-1", Instant::now());
+        let control = Control::new(inbox.clone(), inbox, "prte-there-1", Some(service));
         let session_dir = SessionDir::planned(dir.path(), "prte", 1);
         let place = Listen { address: Some("127.0.0.1".to_owned()), port: 0 };
         let remote = listen(&control, &session_dir, &place, "there").unwrap();
         House { dir, remote, control, inputs }
     }
 
-    /// A client with this key file asks for the status, and is answered with this text if it gets so far.
-    async fn ask(&mut self, key: &Path, answer: &str) -> Result<Reply, FindError> {
+    /// The file by which clients find it, as another host has it.
+    fn contact_file(&self) -> PathBuf {
         let contact = DvmContact {
             dvm: "prte-there-1".to_owned(),
             endpoints: Vec::new(),
@@ -49,11 +54,16 @@ impl House {
             key: None,
         };
         let file = self.dir.path().join("uri");
-        std::fs::write(&file, contact.to_text()).unwrap();
-        let key = key.to_owned();
+        std::fs::write(&file, contact.to_text()).expect("a directory of ours");
+        file
+    }
+
+    /// A client with this key file asks for the status, and is answered with this text if it gets so far.
+    async fn ask(&mut self, key: &Path, answer: &str) -> Result<Reply, FindError> {
+        let (file, key) = (self.contact_file(), key.to_owned());
         let client = tokio::task::spawn_blocking(move || {
-            let here = Here { bases: Vec::new(), host: "here".to_owned(), batch: None };
-            let connection = ferrite_client::connect(&Selector::UriFile(file), Some(&key), Patience::default(), &here);
+            let connection =
+                ferrite_client::connect(&Selector::UriFile(file), Some(&key), Patience::default(), &here());
             Ok(connection?.ask(Request::Status)?)
         });
         tokio::pin!(client);
@@ -78,6 +88,10 @@ impl House {
     async fn caller(&self) -> TcpStream {
         TcpStream::connect(&self.remote.address).await.unwrap()
     }
+}
+
+fn here() -> Here {
+    Here { bases: Vec::new(), host: "here".to_owned(), batch: None }
 }
 
 fn play(scene: impl Future<Output = ()>) {
@@ -128,6 +142,64 @@ fn strangers_other_versions_and_garbage_learn_what_this_is_and_no_more() {
             caller.read_to_end(&mut all).await.unwrap();
             assert_eq!(all, greeting());
         }
+        house.lets_its_own_in().await;
+        assert!(house.inputs.try_recv().is_err(), "a stranger reached the machine");
+    });
+}
+
+/// Lines of JSON behind the handshake are those of the control socket (spec L153).
+#[test]
+fn who_has_the_key_speaks_lines_of_json_through_a_bridge() {
+    play(async {
+        let mut house = House::new();
+        let (file, key) = (house.contact_file(), house.remote.key_file.clone());
+        let (input, mut user) = pipe().unwrap();
+        let (mut output, to_user) = pipe().unwrap();
+        let bridge = tokio::task::spawn_blocking(move || {
+            let find = ferrite_client::connect_silently;
+            let channel = find(&Selector::UriFile(file), Some(&key), Patience::default(), &here());
+            ferrite_client::join(channel.expect("a channel"), input, to_user)
+        });
+        user.write_all(b"{a}\n").unwrap();
+        let Some(Input::Head(HeadInput::Request { id, request: Request::Nodes })) = house.inputs.recv().await else {
+            panic!("the line did not reach the machine")
+        };
+        house.control.reply(id, Reply::Nodes(Vec::new()));
+        let mut answer = [0; b"{a}\n{reply}\n".len()];
+        let (mut output, answer) = tokio::task::spawn_blocking(move || {
+            output.read_exact(&mut answer).expect("an answer");
+            (output, answer)
+        })
+        .await
+        .unwrap();
+        assert_eq!(&answer, b"{a}\n{reply}\n");
+        drop(user);
+        bridge.await.unwrap().unwrap();
+        let mut rest = Vec::new();
+        output.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, CLOSED);
+        while !house.control.hub.clients.borrow().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
+/// Lines of JSON without the handshake are garbage like any other (spec L153).
+#[test]
+fn a_stranger_who_speaks_json_learns_what_this_is_and_reaches_nothing() {
+    play(async {
+        let mut house = House::new();
+        let line = b"{\"schema\":1,\"kind\":\"terminate\"}\n";
+        let behind_a_greeting = [&greeting()[..], &line.repeat(100)].concat();
+        for bytes in [b"{", &line[..], &line.repeat(2_000), &behind_a_greeting] {
+            let mut caller = house.caller().await;
+            caller.write_all(bytes).await.unwrap();
+            caller.shutdown().await.unwrap();
+            let mut all = Vec::new();
+            caller.read_to_end(&mut all).await.unwrap();
+            assert_eq!(all, greeting());
+        }
+        assert!(house.control.hub.clients.borrow().is_empty(), "a stranger has become a client");
         house.lets_its_own_in().await;
         assert!(house.inputs.try_recv().is_err(), "a stranger reached the machine");
     });
