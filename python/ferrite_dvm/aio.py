@@ -23,9 +23,9 @@ class AsyncDvm:
         return cls(await loop.run_in_executor(None, lambda: Dvm.start(*args, **options)))
 
     @classmethod
-    async def connect(cls, dvm: Optional[str] = None) -> "AsyncDvm":
+    async def connect(cls, dvm: Optional[str] = None, **way: Any) -> "AsyncDvm":
         """As `Dvm.connect`."""
-        return cls(await asyncio.get_running_loop().run_in_executor(None, Dvm.connect, dvm))
+        return cls(await asyncio.get_running_loop().run_in_executor(None, lambda: Dvm.connect(dvm, **way)))
 
     async def close(self) -> None:
         """As `Dvm.close`."""

@@ -12,8 +12,9 @@ import socket
 import threading
 from collections import deque
 from concurrent.futures import Future
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple, Union
 
+from .bridge import Bridge
 from .contact import open_socket
 from .errors import DvmGone, RequestRefused
 from .task import Task
@@ -26,13 +27,14 @@ Line = Dict[str, Any]
 
 
 class Connection:
-    """One connection to a DVM."""
+    """One connection to a DVM: by the path of its socket, or by another program."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, way: Union[str, Bridge]) -> None:
+        self._bridge = way if isinstance(way, Bridge) else None
         try:
-            self._socket: socket.socket = open_socket(path)
+            self._socket: socket.socket = way.socket if isinstance(way, Bridge) else open_socket(way)
         except OSError as error:
-            raise DvmGone(f"no DVM listens on {path}: {error.strerror}") from error
+            raise DvmGone(f"no DVM listens on {way}: {error.strerror}") from error
         self._lock = threading.Lock()
         self._last = 0
         self._asked: Dict[int, "Future[Line]"] = {}
@@ -45,7 +47,10 @@ class Connection:
         for name, target in (("write", self._write), ("read", self._read)):
             threading.Thread(target=target, name=f"ferrite-dvm-{name}", daemon=True).start()
         # The DVM closes a connection on which nothing is said at first.
-        self.ask("follow", of="none")
+        first = self.ask("follow", of="none")
+        if self._bridge is not None:
+            # A program that has been started need not have found a DVM.
+            first.result()
 
     # What the caller asks.
 
@@ -114,6 +119,8 @@ class Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
+        if self._bridge is not None:
+            self._bridge.finish()
 
     @property
     def is_open(self) -> bool:
@@ -154,6 +161,10 @@ class Connection:
             why = f"the connection to the DVM broke: {error.strerror}"
         except ValueError as error:
             why = f"the DVM said what is no JSON: {error}"
+        if self._bridge is not None:
+            self._socket.close()
+            self._bridge.finish()
+            why = self._bridge.complaint() or why
         self._end(DvmGone(why))
 
     def _take(self, line: Line) -> None:

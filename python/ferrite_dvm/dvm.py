@@ -10,6 +10,7 @@ import tempfile
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
+from .bridge import Bridge, pdvm_service
 from .connection import Connection, Line
 from .contact import find_socket
 from .errors import DvmError
@@ -21,10 +22,13 @@ _names = iter(range(1 << 62))
 
 
 class Dvm:
-    """A connection to a DVM. As a context manager it ends the DVM at the end if it has started it."""
+    """A connection to a DVM. As a context manager it ends the DVM at the end if it has started it.
 
-    def __init__(self, socket: str, *, is_ours: bool = False) -> None:
-        self._connection = Connection(socket)
+    `socket` is the path of the control socket; it is empty for a DVM that another program connects with.
+    """
+
+    def __init__(self, socket: str, *, is_ours: bool = False, bridge: Optional[Bridge] = None) -> None:
+        self._connection = Connection(socket if bridge is None else bridge)
         self._is_ours = is_ours
         self._leash: Optional[_Leash] = None
         self.socket = socket
@@ -83,8 +87,31 @@ class Dvm:
             return dvm
 
     @classmethod
-    def connect(cls, dvm: Optional[str] = None) -> "Dvm":
-        """Connects to a DVM that is running; see `find_socket` for how it is named."""
+    def connect(
+        cls,
+        dvm: Optional[str] = None,
+        *,
+        uri: Optional[str] = None,
+        key: Union[str, "os.PathLike[str]", None] = None,
+        command: Optional[Sequence[str]] = None,
+    ) -> "Dvm":
+        """Connects to a DVM that is running; see `find_socket` for how it is named.
+
+        A DVM of another host is reached by `pdvm service`, which is in PATH: `uri` is what `pdvm --dvm-uri` takes, such
+        as `file:PATH` with a copy of the file of `prte --listen 0 --report-uri PATH`, and `key` is a copy of its key
+        file. Or by a `command` whose standard input and output are the service of the DVM:
+        `["ssh", "login", "pdvm", "service"]`. Its program ends with the connection, and with this one.
+
+        It raises DvmGone when the DVM cannot be reached that way; the text is what the program says.
+        """
+        if sum(way is not None for way in (dvm, uri, command)) > 1:
+            raise ValueError("give one of dvm, uri and command")
+        if key is not None and uri is None:
+            raise ValueError("key is for the DVM of uri; give uri as well")
+        if uri is not None:
+            command = pdvm_service(uri, None if key is None else os.fspath(key))
+        if command is not None:
+            return cls("", bridge=Bridge(command))
         return cls(find_socket(dvm))
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import time
 import unittest
 from concurrent.futures import CancelledError, as_completed
 
-from ferrite_dvm import AsyncDvm, Dvm, DvmError, Executor, NoDvm, RequestRefused, TaskFailed, find_socket
+from ferrite_dvm import AsyncDvm, Dvm, DvmError, DvmGone, Executor, NoDvm, RequestRefused, TaskFailed, find_socket
 from ferrite_dvm.pool import WorkerPool
 
 PATIENCE = 60
@@ -310,6 +310,48 @@ class Lifetimes(unittest.TestCase):
             pending.result(PATIENCE).check()
         with self.assertRaises(NoDvm):
             find_socket(name)
+
+    def test_a_dvm_elsewhere_is_reached_by_pdvm_service(self):
+        with Dvm.start(hosts="localhost:2", options=["--listen", "127.0.0.1:0"]) as dvm, tempfile.TemporaryDirectory() as here:
+            session = os.path.dirname(dvm.socket)
+            uri, wrong = os.path.join(here, "uri"), os.path.join(here, "wrong")
+            with open(os.path.join(session, "contact"), encoding="utf-8") as contact, open(uri, "w") as elsewhere:
+                # The contact of a DVM of another host has neither a key nor a socket here.
+                for line in contact:
+                    word = line.split(" ")[0]
+                    elsewhere.write("host another\n" if word == "host" else "" if word == "key" else line)
+            with open(os.open(wrong, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+                file.write("07" * 32)
+            with self.assertRaisesRegex(DvmGone, "does not have the key"):
+                Dvm.connect(uri=f"file:{uri}", key=wrong)
+            with Dvm.connect(uri=f"file:{uri}", key=os.path.join(session, "key")) as far:
+                self.assertEqual(far.submit("echo a; echo b >&2; exit 3").result(PATIENCE).stdout, b"a\n")
+                large = far.submit(["head", "-c", "3000000", "/dev/zero"]).result(PATIENCE)
+                self.assertEqual(len(large.stdout), 3_000_000)
+                job = far.submit(["sleep", "1000"]).wait_submitted(PATIENCE)
+                program = far._connection._bridge._process
+            self.assertEqual(program.returncode, 0)
+            self.assertEqual(dvm.wait(jobs=[job], timeout=PATIENCE)[0]["ending"], "killed")
+            last = Dvm.connect(uri=f"file:{uri}", key=os.path.join(session, "key"))
+            lost = last.submit(["sleep", "1000"])
+            lost.wait_submitted(PATIENCE)
+            dvm.terminate()
+            with self.assertRaises(Exception):
+                lost.result(PATIENCE).check()
+            last.close()
+
+    def test_a_command_is_a_way_to_a_dvm(self):
+        with Dvm.start(hosts="localhost:2") as dvm:
+            name = dvm.status()["dvm"]
+            with Dvm.connect(command=["pdvm", "service", "--namespace", name]) as other:
+                self.assertEqual(other.submit("echo a").result(PATIENCE).text, "a\n")
+        with self.assertRaisesRegex(DvmGone, name):
+            Dvm.connect(command=["pdvm", "service", "--namespace", name])
+        with self.assertRaisesRegex(DvmGone, "no-such-program"):
+            Dvm.connect(command=["no-such-program"])
+        for terms in ({"key": "k"}, {"uri": "u", "command": ["c"]}, {"dvm": "d", "uri": "u"}):
+            with self.assertRaises(ValueError):
+                Dvm.connect(**terms)
 
     def test_a_connection_may_be_silent(self):
         with Dvm.start(hosts="localhost:1") as dvm:
