@@ -1,8 +1,10 @@
 //! The service of a DVM (docs/service.md), through the Python package that speaks it.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 
-use super::context::{Call, Context, Expect};
+use super::context::{Call, Context, Expect, finish};
 use super::dvm::{start_dvm, stop_dvm};
 use super::{Scenario, scenarios};
 use crate::workspace::{product, root};
@@ -12,6 +14,7 @@ pub(super) fn all() -> Vec<Scenario> {
         the_python_package_passes_its_tests,
         the_python_examples_run,
         the_service_is_on_every_node_and_survives_its_clients,
+        the_service_is_reached_through_a_bridge_with_the_key_and_through_a_daemon,
     ]
 }
 
@@ -67,5 +70,40 @@ fn the_service_is_on_every_node_and_survives_its_clients(c: &Context) -> Result<
     c.wait_for(0, "sleep")?;
     let back = python(c, 1, "-B")?.words([come_back])?.run()?.code(0)?;
     ensure!(back.stdout == "9 False\n['killed']\n", "{}", back.tail());
+    stop_dvm(c)
+}
+
+/// `pdvm service` over TCP on n1 under the Python package, and through the daemon of n2 by hand (spec L153).
+fn the_service_is_reached_through_a_bridge_with_the_key_and_through_a_daemon(c: &Context) -> Result<()> {
+    let (hostfile, uri) = (c.hostfile(2)?, c.bed().shared().join("uri"));
+    let prte = c.tool("prte", "--daemonize --listen 0 --hostfile")?.words([hostfile])?.words(["--report-uri"])?;
+    prte.words([&uri])?.run()?.code(0)?;
+    let contact = std::fs::read_to_string(&uri)?;
+    let line = contact.lines().find_map(|line| line.strip_prefix("key ")).context("the contact names no key")?;
+    let copied = crate::runner::run(c.bed().command(0, "cat")?.arg(line), Duration::from_secs(10))?.code(0)?;
+    let key = c.private_file("key", &copied.stdout)?;
+    let (uri, key) = (uri.display(), key.display());
+    let far = c.file(
+        "far.py",
+        &format!(
+            "import os, signal\nfrom ferrite_dvm import Dvm\ndvm = Dvm.connect(uri='file:{uri}', key='{key}')\n\
+             every = dvm.submit(['hostname'], np=4, options=['--map-by', 'node']).result(30)\n\
+             print(sorted(every.text.split()), every.exit_code, flush=True)\n\
+             dvm.submit('sleep 1; exit 9', name='mine', detach=True).wait_submitted(30)\n\
+             dvm.submit(['sleep', '1000'], np=4, options=['--map-by', 'node']).wait_submitted(30)\n\
+             os.kill(os.getpid(), signal.SIGKILL)\n"
+        ),
+    )?;
+    let first = python(c, 1, "-B")?.words([far])?.run()?.failure()?;
+    ensure!(first.stdout == "['n0', 'n1', 'n2', 'n3'] 0\n", "{}", first.tail());
+    c.wait_for(0, "pdvm")?;
+    c.wait_for(0, "sleep")?;
+    let mut near = c.tool_on(2, "pdvm", "service")?.with_stdin().start()?;
+    let wait = "{\"schema\":1,\"kind\":\"wait\",\"tasks\":[\"mine\"]}\n{\"schema\":1,\"kind\":\"nodes\"}";
+    std::io::Write::write_all(&mut near.child().stdin.take().context("no stdin")?, wait.as_bytes())?;
+    let near = finish(near)?.code(0)?;
+    let kinds: Vec<_> = near.stdout.lines().filter_map(|line| line.split('"').nth(5)).collect();
+    ensure!(kinds.last() == Some(&"closed") && kinds.contains(&"nodes"), "{}", near.tail());
+    ensure!(near.stdout.contains("\"kind\":\"waited\"") && near.stdout.contains("\"exit_code\":9"), "{}", near.tail());
     stop_dvm(c)
 }
