@@ -77,7 +77,7 @@ pub fn join(
     input: impl Read + AsFd + Send + 'static,
     mut output: impl Write + AsFd,
 ) -> Result<(), BridgeError> {
-    // The relay is dropped last: it sends what was written.
+    // The relay is kept until the end: what was written is sent when it is dropped.
     let Channel { dvm, head, stream, relay: _relay } = channel;
     let faults = begin(&stream, input).map_err(BridgeError::Machine)?;
     let mut last = LastLine::default();
