@@ -20,8 +20,10 @@ use picture::{Bar, Panel, Whose};
 use tables::{Section, Table};
 
 /// The benchmarks with marks on the page.
-const SECTIONS: [&str; 12] =
-    ["launch", "dvm", "busy", "campaign", "counts", "elastic", "resize", "fill", "mpi4py", "slurm", "map", "repair"];
+const SECTIONS: [&str; 13] = [
+    "launch", "dvm", "busy", "campaign", "counts", "elastic", "resize", "fill", "mpi4py", "slurm", "map", "preload",
+    "repair",
+];
 
 /// A picture: file, title, and its panels.
 type Plot = (&'static str, &'static str, &'static [Source]);
