@@ -160,7 +160,8 @@ class Dvm:
 
         `options` are further options of prun. Tasks wait for slots: those of a higher `priority` (-1000 to 1000) come
         first, and programs take turns. It begins when the tasks or jobs of `after` have ended with code 0 and those of
-        `after_any` have ended; when one of `after` ends otherwise, the task is never run (ending `not_run`). A detached task outlives this connection; `wait(names=[...])` finds it.
+        `after_any` have ended; when one of `after` ends otherwise, the task is never run (ending `not_run`). A detached
+        task outlives this connection; `wait(names=[...])` finds it.
         Its future is done when the DVM has taken it, and has no result. With `feed=True` its input goes on behind
         `stdin`, by `Task.feed`. With `keep_output=False` only `output()` has what it writes. `on_output` is called with
         `stdout` or `stderr` and each piece, by the thread that reads what the DVM says, so it must not wait for a task.
