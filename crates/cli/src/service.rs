@@ -4,6 +4,7 @@
 //! Nothing here reads files, clocks or sockets: the head serves its DVM with the same thread.
 
 pub(crate) mod answers;
+mod input;
 mod names;
 mod requests;
 mod talk;

@@ -182,8 +182,10 @@ fn pdvm_joins_its_input_and_output_with_the_service_of_a_dvm_elsewhere() {
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), CLOSED.as_bytes()));
     assert!(told(&output).contains("begins with 's'"), "{}", told(&output));
 
-    // The last bridge has said nothing when the DVM ends.
-    let last = Bridge::start(dvm.client(PDVM, &["service", "--json"]));
+    // The last bridge has to be connected when the DVM ends: its answer shows that.
+    let mut last = Bridge::start(dvm.client(PDVM, &["service", "--json"]));
+    last.say(&json!({"schema": 1, "kind": "status"}));
+    last.hear("status");
     let mut other = Bridge::start(dvm.client(PDVM, &["service"]));
     other.say(&json!({"schema": 1, "kind": "terminate"}));
     other.hear("ordered");

@@ -51,7 +51,7 @@ fn refusal(dvm: &Cluster, id: u64) -> &str {
     }
 }
 
-/// What a job waits for is told, and it counts as queued (spec L152).
+/// A waiting job says its reason, and counts as queued (spec L152).
 #[test]
 fn a_job_begins_when_those_are_over_after_which_it_begins() {
     let mut dvm = dvm_with(&[("fit", 1, &[]), ("", 1, &[]), ("", 1, &["fit", "2?"]), ("", 1, &[])]);
@@ -129,7 +129,7 @@ fn jobs_that_need_not_wait_any_more_go_on_by_priority() {
     assert!(is_running(&dvm, 2));
 }
 
-/// What a job has spawned belongs to it (spec L152).
+/// Spawned jobs belong to the one that has spawned them (spec L152).
 #[test]
 fn a_job_waits_for_what_others_have_spawned() {
     let mut dvm = dvm_with(&[("", 1, &[]), ("", 1, &["1"])]);

@@ -217,8 +217,13 @@ fn bare(agent: &str, nodes: &[&str]) -> Result<Option<Duration>> {
 
 /// Returns the duration; `None` when the command failed or hung.
 pub(super) fn timed(command: &mut Command) -> Result<Option<Duration>> {
+    timed_within(command, LIMIT)
+}
+
+/// Does the same; a command hangs that takes longer than `limit`.
+pub(super) fn timed_within(command: &mut Command, limit: Duration) -> Result<Option<Duration>> {
     let began = Instant::now();
-    let status = wait(&mut quiet(command).spawn()?, LIMIT)?;
+    let status = wait(&mut quiet(command).spawn()?, limit)?;
     Ok(status.is_some_and(|status| status.success()).then(|| began.elapsed()))
 }
 

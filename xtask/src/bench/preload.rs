@@ -6,16 +6,16 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::elastic::{HEADS, command, record};
+use super::elastic::{HEADS, command, record, timed_within};
 use super::sample::Times;
 use super::{machine, report};
 use crate::args::Args;
-use crate::runner::{build_product, wait};
+use crate::runner::build_product;
 use crate::setup::{self, Need};
 use crate::testbed::{Bed, Kind};
 
@@ -139,15 +139,12 @@ fn removed(dir: &Path, nodes: usize) -> Result<()> {
     (0..nodes)
         .map(|node| place_of(dir, node))
         .try_for_each(|path| fs::remove_file(&path).with_context(|| format!("{} has not come", path.display())))?;
-    // What is to be written does not delay the next contender.
+    // The next contender does not pay for writes of this one.
     rustix::fs::sync();
     Ok(())
 }
 
 /// Returns the duration; `None` when the command failed or hung.
 fn timed(command: &mut Command) -> Result<Option<Duration>> {
-    let began = Instant::now();
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-    let status = wait(&mut child, LIMIT)?;
-    Ok(status.is_some_and(|status| status.success()).then(|| began.elapsed()))
+    timed_within(command, LIMIT)
 }

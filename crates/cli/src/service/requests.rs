@@ -74,7 +74,7 @@ pub(crate) struct Task {
     /// The jobs that have to end well before it begins: their numbers, or names of tasks.
     #[serde(default)]
     pub(crate) after: Vec<Id>,
-    /// Those that have to end.
+    /// The jobs that have to end, with any code.
     #[serde(default)]
     pub(crate) after_any: Vec<Id>,
     #[serde(default)]

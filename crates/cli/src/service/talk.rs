@@ -16,7 +16,8 @@ use super::Shared;
 use super::answers::{
     self, Closed, Ended, Error, Following, NeverBegan, Notice, Of, Ordered, Output, Place, Step, Waited,
 };
-use super::requests::{Ask, Followed, Submit, Task as Described, Wait, Which, parse};
+use super::input::Input;
+use super::requests::{Ask, Followed, Submit, Wait, Which, parse};
 use crate::batch::feed::{Feed, TOO_LONG};
 use crate::batch::line::Id;
 use crate::pdvm::event_line::Line;
@@ -63,7 +64,7 @@ pub(crate) struct Talk {
     stage: Stage,
 }
 
-/// How far the conversation is.
+/// The progress of the conversation.
 #[derive(Debug)]
 enum Stage {
     /// The client is listened to.
@@ -131,35 +132,6 @@ struct Task {
     cause: String,
     /// True when the client was told that it has started.
     started: bool,
-}
-
-/// The standard input of a task (spec L150).
-#[derive(Debug)]
-struct Input {
-    /// The part that the DVM has not taken yet.
-    rest: Bytes,
-    /// True while the client may give more.
-    is_open: bool,
-    /// The longest piece for which the DVM waits.
-    wanted: Option<u32>,
-    /// The `feed` that has given the rest, and has no answer.
-    feed: Option<Option<Id>>,
-}
-
-impl Input {
-    fn of(described: &Described) -> Input {
-        let rest = Bytes::from(described.stdin.clone().unwrap_or_default());
-        Input { rest, is_open: described.feed, wanted: None, feed: None }
-    }
-
-    /// Returns a piece for the DVM; an empty one is the end. None: the client has to give one first.
-    fn read(&mut self, limit: u32) -> Option<Bytes> {
-        if self.rest.is_empty() && self.is_open {
-            self.wanted = Some(limit);
-            return None;
-        }
-        Some(self.rest.split_to(self.rest.len().min(limit as usize)))
-    }
 }
 
 /// A submission whose tasks have not all been accepted or refused.

@@ -486,7 +486,7 @@ fn a_client_that_closes_loses_its_tasks_and_gets_every_answer_and_then_the_last_
     let closing = client.say(&json!({"schema": 1, "kind": "close", "id": "c"}));
     assert!(closing.lines.is_empty() && !closing.is_over);
     assert_eq!(closing.messages, [first, second].map(|id| ClientMessage::Cancel { id }), "the detached task goes on");
-    // What the client says behind its last line is nothing.
+    // The DVM ignores lines of the client behind its last one.
     client.0.hear(b"{\"schema\":1,\"kind\":\"terminate\"}\n");
     assert_eq!(client.0.next(NOW), None);
     assert_eq!(client.reply(question, Reply::Nodes(Vec::new())).only_line()["kind"], "nodes");

@@ -64,7 +64,7 @@ fn the_first_byte_is_said_before_the_input_begins_and_a_close_behind_its_end() {
     ended.unwrap();
 }
 
-/// What the DVM hears is always whole lines (spec L153).
+/// The DVM hears whole lines, also when the last one of the input has no end (spec L153).
 #[test]
 fn input_without_a_line_and_input_that_ends_within_a_line_are_closed_as_well() {
     let close = "{\"schema\":1,\"kind\":\"close\"}\n";
@@ -103,7 +103,7 @@ fn a_dvm_that_goes_before_it_has_closed_the_conversation_is_lost() {
         };
         assert_eq!(dvm, "d");
     }
-    // Who asks for the end himself gets it before his input has ended.
+    // A client that sends `close` itself gets the end before its input has ended.
     Bridge::new().end(format!("{{\"a\":1}}\n{kind}\n").as_bytes()).1.unwrap();
     let (text, ended) = Bridge::new().end(b"\x00FERRITE");
     assert!(text.is_empty() && matches!(ended, Err(BridgeError::NoService { .. })), "{text}: {ended:?}");
