@@ -310,6 +310,36 @@ fn a_job_has_its_number_as_long_as_any_of_its_worlds_lives() {
     assert_eq!(refusal(&dvm, 3), "Job 1 is over.");
 }
 
+/// The variables of an elastic job are those of all that it spawns, unless the spawn sets them (spec E71).
+#[test]
+fn what_a_job_spawns_has_its_variables() {
+    let set = |name: &str, value: &str| EnvOp::Set(name.to_owned(), value.to_owned());
+    let env_of = |dvm: &Cluster, job: JobId| {
+        let order = dvm.pmix.iter().find_map(|(_, effect)| match effect {
+            PmixEffect::Register(registration) if registration.order.job == job => Some(&registration.order),
+            _ => None,
+        });
+        order.expect("it is registered").spec.apps[0].env.clone()
+    };
+    let path = EnvOp::Append("PATH".to_owned(), ':', "/opt".to_owned());
+    let mut dvm = dvm(2);
+    let mut first = elastic(1, 8, &["n0"]);
+    first.spec.apps[0].env = vec![path.clone(), set("A", "1"), set("B", "1")];
+    dvm.submit(1, first);
+    let with = |ops: &[EnvOp]| {
+        let mut submission = world(1);
+        submission.spec.apps[0].env = ops.to_vec();
+        submission
+    };
+    let child = spawn(&mut dvm, proc(0), with(&[set("B", "2")])).expect("there is room");
+    assert_eq!(env_of(&dvm, child), [path.clone(), set("A", "1"), set("B", "2")]);
+    let grandchild = spawn(&mut dvm, of(child.0, 0), with(&[path.clone(), set("B", "3")])).expect("there is room");
+    assert_eq!(env_of(&dvm, grandchild), [set("A", "1"), path, set("B", "3")]);
+    let separate = Submission { separate: true, ..with(&[]) };
+    let stranger = spawn(&mut dvm, proc(0), separate).expect("there is room");
+    assert_eq!(env_of(&dvm, stranger), []);
+}
+
 /// Processes of a job that goes on: their slots are free at once (spec E57, E58).
 #[test]
 fn the_highest_ranks_end_after_their_time_and_others_get_their_slots() {

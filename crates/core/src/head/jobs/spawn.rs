@@ -439,9 +439,12 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
     if !submission.separate && parent.spec.options.elastic.is_some() {
         spec.options.elastic = parent.spec.options.elastic;
-        // Each process of an elastic job takes what its first ones take.
-        for (own, app) in spec.apps.iter_mut().filter(|own| own.takes.is_empty()).zip(app.into_iter().cycle()) {
-            own.takes.clone_from(&app.takes);
+        // Each process of an elastic job takes what its first ones take, and has their variables (spec E71).
+        for (own, app) in spec.apps.iter_mut().zip(app.into_iter().cycle()) {
+            if own.takes.is_empty() {
+                own.takes.clone_from(&app.takes);
+            }
+            own.env = added_to(&app.env, std::mem::take(&mut own.env));
         }
         spec.options.grace = parent.spec.options.grace;
     }
@@ -453,4 +456,13 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
             spec.output.file = spec.output.file.take().map(own);
         }
     }
+}
+
+/// The changes of `first` that `then` does not make itself, and those of `then`. With each generation of a job the list
+/// becomes no longer than there are variables.
+fn added_to(first: &[EnvOp], then: Vec<EnvOp>) -> Vec<EnvOp> {
+    let sets = |name: &str| then.iter().any(|op| matches!(op, EnvOp::Set(own, _) if own == name));
+    let is_moot = |op: &EnvOp| then.contains(op) || matches!(op, EnvOp::Set(name, _) if sets(name));
+    let kept: Vec<EnvOp> = first.iter().filter(|op| !is_moot(op)).cloned().collect();
+    kept.into_iter().chain(then).collect()
 }
