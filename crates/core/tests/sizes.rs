@@ -310,6 +310,33 @@ fn a_job_has_its_number_as_long_as_any_of_its_worlds_lives() {
     assert_eq!(refusal(&dvm, 3), "Job 1 is over.");
 }
 
+/// What has called finalize has no slot and does not count; its end changes nothing any more (spec E70).
+#[test]
+fn who_has_called_finalize_gives_its_slot_back() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, elastic(1, 6, &["n0", "n1"]));
+    let child = spawn(&mut dvm, proc(0), world(4)).expect("there is room");
+    dvm.submit(2, Submission { wait_for_slots: true, ..world(3) });
+    assert_eq!(in_use(&dvm).iter().sum::<u32>(), 6);
+    finalize(&mut dvm, proc(0));
+    assert_eq!(dvm.running.keys().filter(|p| p.job == JobId(3)).count(), 3, "the third slot is free");
+    finalize(&mut dvm, proc(1));
+    finalize(&mut dvm, proc(1));
+    assert_eq!(in_use(&dvm).iter().sum::<u32>(), 7, "a slot is given back once");
+    let next = spawn(&mut dvm, of(child.0, 0), world(1)).expect("the job has four, and may have six");
+    assert_eq!(in_use(&dvm).iter().sum::<u32>(), 8);
+    ask(&mut dvm, 4, resize(SizeChange::To(4)));
+    assert_eq!(notices(&dvm, PMIX_ALLOC_TIMEOUT_WARNING)[0].1, [0], "the latest of the five goes");
+    dvm.exit(of(next.0, 0), ExitStatus::Exited(0));
+    assert_eq!((&resized(&dvm, 4).outcome, resized(&dvm, 4).size), (&JobResizeOutcome::Done, 4));
+    dvm.exit_job(1);
+    assert_eq!(in_use(&dvm).iter().sum::<u32>(), 7, "its end frees nothing twice");
+    dvm.exit_job(child.0);
+    dvm.exit_job(3);
+    assert_eq!(in_use(&dvm), [0, 0]);
+    assert_eq!((dvm.code_of(1), dvm.code_of(2)), (0, 0));
+}
+
 /// The variables of an elastic job are those of all that it spawns, unless the spawn sets them (spec E71).
 #[test]
 fn what_a_job_spawns_has_its_variables() {
@@ -338,6 +365,22 @@ fn what_a_job_spawns_has_its_variables() {
     let separate = Submission { separate: true, ..with(&[]) };
     let stranger = spawn(&mut dvm, proc(0), separate).expect("there is room");
     assert_eq!(env_of(&dvm, stranger), []);
+}
+
+/// The end of each process of an elastic job is reported at once, also beside others that go on (spec E58).
+#[test]
+fn an_end_frees_its_slot_beside_others_that_go_on() {
+    let mut dvm = dvm(1);
+    dvm.submit(1, elastic(1, 4, &["n0", "n0"]));
+    dvm.submit(2, Submission { wait_for_slots: true, ..world(3) });
+    dvm.exit_proc(0, ExitStatus::Exited(0));
+    assert_eq!(in_use(&dvm), [4], "the other job has begun");
+}
+
+fn finalize(dvm: &mut Cluster, proc: ProcId) {
+    let at = dvm.running[&proc].0;
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc))));
+    dvm.run();
 }
 
 /// Processes of a job that goes on: their slots are free at once (spec E57, E58).

@@ -61,6 +61,7 @@ impl Scenario {
             let faults = faults.filter(|(_, fault)| !is_silent(fault) || !std::mem::replace(&mut silent, true));
             s.faults = faults.map(|(at, fault)| (at + 5 * SECOND, fault)).collect();
         }
+        s.draw_generation();
         s.draw_taken_units();
         s
     }
@@ -85,6 +86,36 @@ impl Scenario {
             if at == 0 || rng.permille(500) {
                 plan.spec.apps[0].takes.insert(UNIT.to_owned(), 1);
             }
+        }
+    }
+
+    /// Has the elastic job take an early offer with processes that call finalize some time before they end, and jobs
+    /// come that may have to wait for that. What is drawn before stays as it was.
+    fn draw_generation(&mut self) {
+        let mut rng = Rng::new(self.seed ^ 0x512e_0000_0000_0005);
+        let spec = &mut self.jobs[0].spec;
+        let np = spec.apps[0].np.unwrap_or_default();
+        let rest = self.daemons * self.slots - np;
+        if rest == 0 || rng.permille(750) {
+            return;
+        }
+        let count = rng.between(1, rest.into()) as u32;
+        let (works, lingers) = (rng.between(0, 10 * SECOND), rng.between(0, 50 * SECOND));
+        let program = format!("init pause:{works} finalize pause:{lingers}");
+        self.children[0].spec = job(count, &program);
+        spec.apps[0].argv.retain(|word| word != "declines" && !word.starts_with("grows"));
+        spec.apps[0].argv.push("grows:0".to_owned());
+        if let Some(range) = &mut spec.options.elastic {
+            range.max = range.max.max(np + count);
+        }
+        let size = SizeChange::More(count);
+        let ask = JobResize { job: JobId(1), size, time_s: None, force: false, wait: true, nodes: None };
+        self.questions.insert(0, (2 * SECOND, Request::ResizeJob(ask)));
+        for _ in 0..rng.between(1, 3) {
+            let client = Client { patient: true, ..Client::default() };
+            let spec = job(rng.between(1, rest.into()) as u32, &format!("pause:{}", rng.between(0, SECOND)));
+            let at = rng.between(3 * SECOND, 40 * SECOND);
+            self.jobs.push(JobPlan { client, ..JobPlan::new(at, spec, Expect::Anything) });
         }
     }
 

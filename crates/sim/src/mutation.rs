@@ -328,6 +328,10 @@ pub enum Mutation {
     LargeOffer,
     /// The refusal of an offer is taken for another order.
     UnheardDecline,
+    /// The head does not hear that processes have called finalize.
+    UnheardFinalize,
+    /// The head believes that a process which has called init has called finalize.
+    EarlyFinalize,
     /// The policy for elastic jobs is off.
     IdlePolicy,
     /// The policy never looks again.
@@ -505,7 +509,7 @@ impl Mutation {
     pub const DEADLINES: [Mutation; 2] = [Mutation::UnheardSignal, Mutation::NoWord];
 
     /// Faults about the size of elastic jobs (`resizes`).
-    pub const SIZES: [Mutation; 8] = [
+    pub const SIZES: [Mutation; 10] = [
         Mutation::UnheardOffer,
         Mutation::LargeOffer,
         Mutation::UnheardDecline,
@@ -514,6 +518,8 @@ impl Mutation {
         Mutation::OthersEnd,
         Mutation::UntoldSize,
         Mutation::DeafWorlds,
+        Mutation::UnheardFinalize,
+        Mutation::EarlyFinalize,
     ];
 
     /// Faults of the policy for elastic jobs (the head's parameters, and `resizes`).

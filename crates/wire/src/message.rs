@@ -79,6 +79,8 @@ pub enum HeadMessage {
     ReadyForDebug(JobId),
     /// From a hosting daemon: all local processes have called init.
     Registered(JobId),
+    /// From a hosting daemon: a process of an elastic job has called finalize.
+    Finalized(ProcId),
     /// From a hosting daemon: these processes have ended, and all their output was sent before.
     ProcsEnded {
         /// The job.
@@ -617,6 +619,7 @@ impl HeadMessage {
             HeadMessage::LocalLaunchComplete { .. } => "local-launch-complete",
             HeadMessage::ReadyForDebug(_) => "ready-for-debug",
             HeadMessage::Registered(_) => "registered",
+            HeadMessage::Finalized(_) => "finalized",
             HeadMessage::ProcsEnded { .. } => "procs-ended",
             HeadMessage::Restarted { .. } => "restarted",
             HeadMessage::Abort { .. } => "abort",

@@ -23,6 +23,7 @@ pub(super) fn all() -> Vec<Scenario> {
         an_elastic_job_takes_more_processes_and_gives_them_back,
         an_elastic_job_refuses_another_size_or_does_not_answer,
         an_offer_brings_its_nodes_and_gives_them_back,
+        the_next_generation_has_the_slots_of_the_one_that_finalizes,
         the_policy_fills_an_elastic_job_and_takes_back_what_another_waits_for,
         an_elastic_job_answers_by_the_c_library_for_malleability_layers,
     ];
@@ -361,6 +362,31 @@ fn mpi4py_over_nodes(c: &Context, mpi: Mpi) -> Result<()> {
         // The job keeps its number without its first world.
         resize(c, "+2", "Grown: job 2 has spawned 2 processes, and has 4 processes")?;
         resize(c, "=2", "Shrunk: 2 processes of job 2 have ended, and it has 2 processes")
+    })
+}
+
+/// Four generations of two live at once on four slots, of which all but the last have called finalize (spec E70).
+fn the_next_generation_has_the_slots_of_the_one_that_finalizes(c: &Context) -> Result<()> {
+    let python = python(Mpi::OpenMpi5).ok_or_else(|| Skipped("mpi4py is not installed".into()))?;
+    let marks = c.file("marks", "")?.with_file_name("generations");
+    let begin = |options: &str| -> Result<Outcome> {
+        std::fs::create_dir(&marks)?;
+        let job = c.tool("prun", options)?.words([&python, &source("generations.py"), &marks])?;
+        let end = job.words(["3"])?.run()?;
+        std::fs::remove_dir_all(&marks)?;
+        Ok(end)
+    };
+    in_dvm(c, 2, &[], || {
+        let others = c.tool("prun", "--host n0:6,n1:6 -n 12 sleep 1000")?.start()?;
+        c.wait_for(0, "sleep")?;
+        let end = begin("--elastic 1:4 -n 2")?.code(0)?;
+        let lines: Vec<&str> = end.stdout.lines().collect();
+        ensure!(lines == [0, 1, 2, 3].map(|number| format!("generation {number}")), "{}", end.stdout);
+        // The processes of other jobs keep their slots until they end.
+        begin("-n 2")?.complains_about(&["2 processes, and 0 slots are free"])?;
+        c.tool("pdvm", "kill 2")?.run()?.code(0)?;
+        finish(others)?.failure()?;
+        Ok(())
     })
 }
 

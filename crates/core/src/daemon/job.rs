@@ -54,6 +54,11 @@ impl LocalJob {
         self.pmi1.at_barrier.len() == self.procs.len()
     }
 
+    /// True for a job whose size may change.
+    pub(super) fn is_elastic(&self) -> bool {
+        self.order.spec.options.elastic.is_some()
+    }
+
     /// True for a process that was reaped; its output may still come.
     pub(super) fn is_reaped(&self, rank: Rank) -> bool {
         self.procs.get(&rank).is_some_and(|local| local.exit.is_some())

@@ -222,7 +222,7 @@ impl Daemon {
             PmixCall::ReadyForDebug(proc) => self.on_ready_for_debug(proc, cx),
             PmixCall::AllReadyForDebug(job) => self.on_all_ready_for_debug(job, cx),
             PmixCall::Release { job, ranks } => cx.send_head(HeadMessage::Release { job, ranks }),
-            PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc),
+            PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc, cx),
             PmixCall::HeardOut(proc) => self.on_heard_out(proc, cx),
             PmixCall::Abort { proc, code, message, scope, token } => {
                 self.on_abort(proc, code, message, scope, cx);

@@ -87,7 +87,7 @@ impl Daemon {
                 answer(proc, Reply::Init { accepted: version == 1 }, cx);
             }
             Request::Finalize => {
-                self.on_client_finalized(proc);
+                self.on_client_finalized(proc, cx);
                 answer(proc, Reply::Finalized, cx);
             }
             Request::Abort { exit_code, message } => self.abort_from(proc, exit_code, message, cx),

@@ -227,8 +227,8 @@ impl Daemon {
         self.report_ends(proc.job, cx);
     }
 
-    /// Reports ends of processes. Ordinary ends are reported together after the last local process; a failure, and an
-    /// end that others may notice, at once (spec L25), but after the report of the launch: a process may have ended
+    /// Reports ends of processes. Ordinary ends are reported together after the last local process; a failure, an end
+    /// that others may notice, and that of a process of an elastic job, at once (spec L25, E58), but after the report of the launch: a process may have ended
     /// while others are being started.
     pub(super) fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let job = self.job_mut(id);
@@ -236,7 +236,7 @@ impl Daemon {
             return;
         }
         let is_kept_for = |rank| job.procs.get(&rank).is_some_and(|local| local.is_kept_for || local.retires);
-        let is_urgent = job.ends.iter().any(|end| end.state.is_error() || is_kept_for(end.rank));
+        let is_urgent = job.is_elastic() || job.ends.iter().any(|end| end.state.is_error() || is_kept_for(end.rank));
         if !job.ends.is_empty() && (is_urgent || job.living().next().is_none()) {
             let ends = std::mem::take(&mut job.ends);
             cx.send_head(HeadMessage::ProcsEnded { job: id, ends });
@@ -262,9 +262,15 @@ impl Daemon {
         }
     }
 
-    pub(super) fn on_client_finalized(&mut self, proc: ProcId) {
-        if let Some(local) = self.proc_mut(proc) {
+    /// Handles a process's finalize. The head hears of those of elastic jobs, which give their slots back (spec E70).
+    pub(super) fn on_client_finalized(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        let is_elastic = job.is_elastic();
+        if let Some(local) = job.procs.get_mut(&proc.rank) {
             local.finalized = true;
+            if is_elastic {
+                cx.send_head(HeadMessage::Finalized(proc));
+            }
         }
     }
 

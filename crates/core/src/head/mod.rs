@@ -178,6 +178,7 @@ impl Head {
             }
             HeadMessage::ReadyForDebug(job) => self.on_ready_for_debug(origin, job, cx),
             HeadMessage::Registered(job) => self.on_registered(origin, job, cx),
+            HeadMessage::Finalized(proc) => self.on_finalized(proc, cx),
             HeadMessage::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
             HeadMessage::Restarted { proc, pid } => self.on_restarted(proc, pid),
             HeadMessage::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),

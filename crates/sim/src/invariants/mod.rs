@@ -18,6 +18,7 @@ mod given_back;
 mod graces;
 mod groups;
 mod held_not_failed;
+mod idle_slots;
 mod job_states;
 mod kin;
 mod launch_data;
@@ -266,6 +267,9 @@ impl Referee {
         }
         if scenario.questions.iter().any(|(_, question)| matches!(question, Request::ResizeJob(_))) {
             referee.invariants.push(Box::new(sizes::Sizes::new(scenario)));
+            if let Some(idle) = idle_slots::IdleSlots::new(scenario) {
+                referee.invariants.push(Box::new(idle));
+            }
         }
         if scenario.resizes() {
             referee.know_changes(scenario);

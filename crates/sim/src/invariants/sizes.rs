@@ -55,6 +55,8 @@ pub(super) struct Sizes {
     ranges: BTreeMap<JobId, SizeRange>,
     submitted: BTreeSet<JobId>,
     living: BTreeMap<ProcId, DaemonRank>,
+    /// Those that have called finalize: they have no slots (spec E70).
+    finalized: BTreeSet<ProcId>,
     /// When each process began.
     born: BTreeMap<ProcId, Time>,
     /// Jobs that are being ended.
@@ -132,8 +134,14 @@ impl Sizes {
         self.roots.get(&job).copied().unwrap_or(job)
     }
 
+    /// The processes that have slots, with their daemons.
+    fn members(&self) -> impl Iterator<Item = (ProcId, DaemonRank)> + '_ {
+        let members = self.living.iter().filter(|(proc, _)| !self.finalized.contains(proc));
+        members.map(|(proc, daemon)| (*proc, *daemon))
+    }
+
     fn size(&self, root: JobId) -> u32 {
-        self.living.keys().filter(|proc| self.root_of(proc.job) == root).count() as u32
+        self.members().filter(|(proc, _)| self.root_of(proc.job) == root).count() as u32
     }
 
     /// The request for fewer processes of a tree.
@@ -152,7 +160,7 @@ impl Sizes {
         }
         for (of, offer) in self.offers.iter().filter(|(_, offer)| offer.taker.is_none() && !offer.is_vague) {
             let kept = offer.kept.get(&rank).copied().unwrap_or(0);
-            let there = self.living.values().filter(|on| **on == rank).count() as u32;
+            let there = self.members().filter(|(_, on)| *on == rank).count() as u32;
             require(self.is_struck || there + kept <= self.slots, || {
                 let slots = self.slots;
                 format!(
@@ -198,7 +206,8 @@ impl Sizes {
         let Some(open) = self.retiring(root) else { return Ok(()) };
         open.told.extend(procs);
         let (told, is_forced) = (open.told.clone(), open.ask.force);
-        let stay = self.living.keys().filter(|proc| self.root_of(proc.job) == root && !told.contains(proc)).count();
+        let is_member = |proc: &ProcId| self.root_of(proc.job) == root && !told.contains(proc);
+        let stay = self.members().filter(|(proc, _)| is_member(proc)).count();
         let min = self.ranges.get(&root).map_or(0, |range| range.min) as usize;
         require(is_forced || stay >= min || !self.is_calm() || self.dying.contains(&root), || {
             format!("{stay} processes of job {root} stay, which keeps at least {min}")
@@ -339,6 +348,11 @@ impl Invariant for Sizes {
                         self.open.insert(*id, open);
                     }
                     Input::Head(HeadInput::ClientGone(id)) => drop(self.open.remove(id)),
+                    Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc)))
+                        if self.ranges.contains_key(&self.root_of(proc.job)) =>
+                    {
+                        self.finalized.insert(*proc);
+                    }
                     Input::Daemon(DaemonInput::Pmix(PmixCall::Control { by: Some(by), order, token })) => {
                         self.given.insert((*rank, *token), (*by, (**order).clone(), *at));
                     }

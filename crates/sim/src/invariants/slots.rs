@@ -1,9 +1,10 @@
-//! Guarantee: jobs without permission never use more slots of a node than it has, and no job more of its resources.
+//! Guarantee: jobs without permission never use more slots of a node than it has, and no job more of its resources. A
+//! process of an elastic job that has called finalize uses none any more (spec E70).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, PmixEffect};
-use ferrite_types::{DaemonRank, JobId};
+use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect};
+use ferrite_types::{DaemonRank, JobId, ProcId};
 use ferrite_wire::{DaemonMessage, LaunchOrder, Message};
 
 use super::{Invariant, Observation, require};
@@ -20,6 +21,9 @@ pub(super) struct Slots {
     /// The units that each process of a job takes.
     takes: BTreeMap<JobId, u64>,
     taken: BTreeMap<DaemonRank, u64>,
+    elastic: BTreeSet<JobId>,
+    /// Living processes that have given back what they had.
+    finalized: BTreeSet<ProcId>,
 }
 
 impl Slots {
@@ -32,6 +36,8 @@ impl Slots {
             shared: scenario.shared_units,
             takes: BTreeMap::new(),
             taken: BTreeMap::new(),
+            elastic: BTreeSet::new(),
+            finalized: BTreeSet::new(),
         }
     }
 }
@@ -40,6 +46,9 @@ impl Slots {
     fn note(&mut self, order: &LaunchOrder) {
         if order.spec.map.oversubscribe == Some(true) {
             self.generous.insert(order.job);
+        }
+        if order.spec.options.elastic.is_some() {
+            self.elastic.insert(order.job);
         }
         if let Some(units) = order.spec.apps.first().and_then(|app| app.takes.get(UNIT)) {
             self.takes.insert(order.job, *units);
@@ -62,6 +71,15 @@ impl Slots {
         let count = *running;
         require(count <= self.slots, || format!("{count} processes on daemon {rank} with {} slots", self.slots))
     }
+
+    fn gives_back(&mut self, rank: DaemonRank, job: JobId) {
+        if let Some(running) = self.running.get_mut(&rank).filter(|_| !self.generous.contains(&job)) {
+            *running -= 1;
+        }
+        if let Some(taken) = self.taken.get_mut(&rank) {
+            *taken -= self.takes.get(&job).copied().unwrap_or_default();
+        }
+    }
 }
 
 impl Invariant for Slots {
@@ -81,13 +99,13 @@ impl Invariant for Slots {
                 self.note(&registration.order);
             }
             Observation::ProcBorn { rank, proc } => return self.born(*rank, proc.job),
-            Observation::ProcEnded { rank, proc, .. } => {
-                if let Some(running) = self.running.get_mut(rank).filter(|_| !self.generous.contains(&proc.job)) {
-                    *running -= 1;
-                }
-                if let Some(taken) = self.taken.get_mut(rank) {
-                    *taken -= self.takes.get(&proc.job).copied().unwrap_or_default();
-                }
+            Observation::Input {
+                rank,
+                input: Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc))),
+                ..
+            } if self.elastic.contains(&proc.job) && self.finalized.insert(*proc) => self.gives_back(*rank, proc.job),
+            Observation::ProcEnded { rank, proc, .. } if !self.finalized.remove(proc) => {
+                self.gives_back(*rank, proc.job);
             }
             Observation::Gone { rank, .. } => {
                 self.running.remove(rank);

@@ -9,7 +9,9 @@ use ferrite_core::{
     DaemonInput, Effect, HeadInput, HeadTimer, Input, LinkInput, PmixCall, PmixEffect, Timer, Transition,
 };
 use ferrite_types::pmix_status::FERRITE_NODES_STAY;
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId, Signal};
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, Rank, RankSet, SessionId, Signal,
+};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
     ControlOrder, DaemonMessage, Dest, EventInfo, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize,
@@ -102,6 +104,19 @@ impl ResizeMutations {
             {
                 frame.kind = FrameKind::Heartbeat;
             }
+            // A message of which the head takes no notice stands in its place, so that nothing is sent again.
+            (Mutation::UnheardFinalize, DaemonRank::HEAD) => replace(frame, |message| match message {
+                Message::Head(HeadMessage::Finalized(_)) => {
+                    Some(Message::Head(HeadMessage::StdinCredit { job: JobId(u32::MAX), bytes: 0 }))
+                }
+                _ => None,
+            }),
+            (Mutation::EarlyFinalize, DaemonRank::HEAD) => replace(frame, |message| match message {
+                Message::Head(HeadMessage::Registered(job)) => {
+                    Some(Message::Head(HeadMessage::Finalized(ProcId { job, rank: Rank(0) })))
+                }
+                _ => None,
+            }),
             (Mutation::UnheardNotice, DaemonRank::HEAD)
                 if says(frame, |m| matches!(m, Message::Head(HeadMessage::WithdrawalTold(_)))) =>
             {

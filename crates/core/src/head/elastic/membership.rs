@@ -60,7 +60,7 @@ impl Head {
 
     /// Defines what has changed (spec E65).
     fn settle_membership(&mut self, root: JobId, cx: &mut Cx) {
-        let places = self.jobs.launched_of_tree(root);
+        let places = self.jobs.living_of_tree(root);
         let members: BTreeSet<ProcId> = places.iter().map(|(proc, _)| *proc).collect();
         let mut known = self.elastic.memberships.known.remove(&root).unwrap_or_default();
         let name = format!("job:{root}");

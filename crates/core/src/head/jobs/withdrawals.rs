@@ -24,6 +24,16 @@ impl Job {
         self.living().filter(|rank| self.map().daemon_of(*rank).is_some_and(|daemon| daemons.contains(daemon)))
     }
 
+    /// Its members: living processes that have not given their slots back (spec E70).
+    fn members(&self) -> impl Iterator<Item = Rank> {
+        self.living().filter(|rank| !self.freed.contains(rank))
+    }
+
+    /// Its members with their nodes.
+    fn places_of_members(&self) -> impl Iterator<Item = (ProcId, NodeId)> {
+        self.members().filter_map(|rank| Some((ProcId { job: self.id, rank }, self.map().node_of(rank)?.id)))
+    }
+
     /// Its living processes with their nodes.
     fn places_of_living(&self) -> impl Iterator<Item = (ProcId, NodeId)> {
         self.living().filter_map(|rank| Some((ProcId { job: self.id, rank }, self.map().node_of(rank)?.id)))
@@ -120,20 +130,26 @@ impl Jobs {
         oldest.and_then(|job| job.spec.apps.first()).map(|app| app.takes.clone()).unwrap_or_default()
     }
 
-    /// The living processes of a tree and the number of its jobs.
+    /// The members of a tree and the number of its jobs.
     pub(in crate::head) fn living_in_tree(&self, root: JobId) -> (u32, u32) {
         (self.launched_of_tree(root).len() as u32, self.worlds_of(root).len() as u32)
     }
 
-    /// The living processes of a tree, and those that are about to be started, each with its node. Those of a failed
-    /// job count until they have ended.
+    /// The members of a tree, which live and have not called finalize, and those that are about to be started, each with
+    /// its node. Those of a failed job count until they have ended.
     pub(in crate::head) fn members_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
         let worlds = self.worlds_of(root).into_iter().filter_map(|id| self.get(id));
-        worlds.filter(|job| job.is_launched() || job.is_healthy()).flat_map(Job::places_of_living).collect()
+        worlds.filter(|job| job.is_launched() || job.is_healthy()).flat_map(Job::places_of_members).collect()
+    }
+
+    /// The members of a tree that were started, each with its node.
+    pub(in crate::head) fn launched_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
+        let worlds = self.worlds_of(root).into_iter().filter_map(|id| self.get(id));
+        worlds.filter(|job| job.is_launched() && job.is_healthy()).flat_map(Job::places_of_members).collect()
     }
 
     /// The living processes of a tree that were started, each with its node.
-    pub(in crate::head) fn launched_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
+    pub(in crate::head) fn living_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
         let worlds = self.worlds_of(root).into_iter().filter_map(|id| self.get(id));
         worlds.filter(|job| job.is_launched() && job.is_healthy()).flat_map(Job::places_of_living).collect()
     }
@@ -182,11 +198,11 @@ impl Jobs {
         self.tree_of(root).into_iter().filter_map(|id| self.get(id)).any(|job| job.birth.is_awaited())
     }
 
-    /// The daemons of the living processes of a spawn tree, one for each process.
+    /// The daemons of the members of a spawn tree, one for each process.
     pub(in crate::head) fn places_of_tree(&self, root: JobId) -> Vec<DaemonRank> {
         let launched =
             self.tree_of(root).into_iter().filter_map(|id| self.get(id)).filter(|job| job.launch().is_some());
-        launched.flat_map(|job| job.living().filter_map(|rank| job.map().daemon_of(rank))).collect()
+        launched.flat_map(|job| job.members().filter_map(|rank| job.map().daemon_of(rank))).collect()
     }
 }
 
@@ -262,6 +278,14 @@ impl Head {
         let ended: BTreeSet<ProcId> = ended.map(|rank| ProcId { job: id, rank }).collect();
         self.free_ended(&ended);
         self.serve_queue(cx);
+    }
+
+    /// Frees the slot of a process of an elastic job that has called finalize (spec E70).
+    pub(in crate::head) fn on_finalized(&mut self, proc: ProcId, cx: &mut Cx) {
+        if self.jobs.has_living(proc) {
+            self.free_ended(&BTreeSet::from([proc]));
+            self.serve_queue(cx);
+        }
     }
 
     /// Frees the slots of a job that goes on, on nodes that are gone: they may come again.
