@@ -22,8 +22,8 @@ pub(super) struct Slots {
     takes: BTreeMap<JobId, u64>,
     taken: BTreeMap<DaemonRank, u64>,
     elastic: BTreeSet<JobId>,
-    /// Living processes that have given back what they had.
-    finalized: BTreeSet<ProcId>,
+    /// Processes that have what they take.
+    holders: BTreeSet<ProcId>,
 }
 
 impl Slots {
@@ -37,7 +37,7 @@ impl Slots {
             takes: BTreeMap::new(),
             taken: BTreeMap::new(),
             elastic: BTreeSet::new(),
-            finalized: BTreeSet::new(),
+            holders: BTreeSet::new(),
         }
     }
 }
@@ -55,7 +55,9 @@ impl Slots {
         }
     }
 
-    fn born(&mut self, rank: DaemonRank, job: JobId) -> Result<(), String> {
+    fn born(&mut self, rank: DaemonRank, proc: ProcId) -> Result<(), String> {
+        let job = proc.job;
+        self.holders.insert(proc);
         *self.taken.entry(rank).or_default() += self.takes.get(&job).copied().unwrap_or_default();
         let units = self.units;
         let (taken, at) = match self.shared {
@@ -72,7 +74,12 @@ impl Slots {
         require(count <= self.slots, || format!("{count} processes on daemon {rank} with {} slots", self.slots))
     }
 
-    fn gives_back(&mut self, rank: DaemonRank, job: JobId) {
+    /// Notes what a process has not any more. Its end may come before the word of its finalize.
+    fn gives_back(&mut self, rank: DaemonRank, proc: ProcId) {
+        let job = proc.job;
+        if !self.holders.remove(&proc) {
+            return;
+        }
         if let Some(running) = self.running.get_mut(&rank).filter(|_| !self.generous.contains(&job)) {
             *running -= 1;
         }
@@ -98,15 +105,13 @@ impl Invariant for Slots {
             Observation::Effect { effect: Effect::Pmix(PmixEffect::Register(registration)), .. } => {
                 self.note(&registration.order);
             }
-            Observation::ProcBorn { rank, proc } => return self.born(*rank, proc.job),
+            Observation::ProcBorn { rank, proc } => return self.born(*rank, *proc),
             Observation::Input {
                 rank,
                 input: Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc))),
                 ..
-            } if self.elastic.contains(&proc.job) && self.finalized.insert(*proc) => self.gives_back(*rank, proc.job),
-            Observation::ProcEnded { rank, proc, .. } if !self.finalized.remove(proc) => {
-                self.gives_back(*rank, proc.job);
-            }
+            } if self.elastic.contains(&proc.job) => self.gives_back(*rank, *proc),
+            Observation::ProcEnded { rank, proc, .. } => self.gives_back(*rank, *proc),
             Observation::Gone { rank, .. } => {
                 self.running.remove(rank);
                 self.taken.remove(rank);
