@@ -140,6 +140,26 @@ pub(crate) fn ensure_installed_for_dist() -> Result<()> {
     Ok(())
 }
 
+/// Where the kernel lists the kinds of programs that it runs by an interpreter.
+const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
+
+/// Tells the kernel to run programs of another processor by qemu, also in roots that do not have it. The line is that
+/// of Debian's package, which does not register it in a container or without systemd and binfmt-support.
+pub(crate) fn ensure_emulated(processor: &str) -> Result<()> {
+    let name = format!("qemu-{processor}");
+    if PathBuf::from(FORMATS).join(&name).exists() {
+        return Ok(());
+    }
+    if !PathBuf::from(FORMATS).join("register").exists() {
+        run(Command::new("mount").args(["-t", "binfmt_misc", "binfmt_misc", FORMATS]))?;
+    }
+    let file = format!("/usr/lib/binfmt.d/{name}.conf");
+    let line = fs::read_to_string(&file).with_context(|| format!("{file} of qemu-user-static"))?;
+    println!("setup: programs for {processor} run by qemu, until this machine starts again");
+    let register = format!("{FORMATS}/register");
+    fs::write(&register, line.trim_end()).with_context(|| format!("cannot write {register}"))
+}
+
 /// Installs what is missing up to `need`.
 pub(crate) fn ensure_installed(need: Need) -> Result<()> {
     let missing = missing_packages(|of| of <= need && of != Need::Slurm);

@@ -39,6 +39,11 @@ impl Processor {
             Self::Aarch64 => "arm64",
         }
     }
+
+    /// True when this machine runs its programs without an emulator.
+    pub(crate) fn is_native(self) -> bool {
+        self.name() == env::consts::ARCH
+    }
 }
 
 impl FromStr for Processor {

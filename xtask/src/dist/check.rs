@@ -1,22 +1,20 @@
-//! `cargo xtask dist --check`: lintian, and each package in fresh roots of Debian (`check.sh`).
+//! `cargo xtask dist --check`: lintian, and each package in fresh roots of Debian and Ubuntu (`check.sh`).
 
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::build::Processor;
 use super::release::Release;
-use super::{Packages, enter};
-use crate::programs::{Mpi, mpi_program};
+use super::{Packages, enter, mpi};
 use crate::runner::{announce, wait};
-
-/// The releases of Debian in which packages are tried.
-const SUITES: [&str; 2] = ["bookworm", "trixie"];
 
 /// Longest time in one root, of which the installation of Open MPI takes most.
 const LIMIT: Duration = Duration::from_secs(900);
+
+/// The same where qemu runs each program.
+const EMULATED_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Checks the packages of a release.
 pub(super) fn all(release: &Release, packages: &Packages) -> Result<()> {
@@ -29,18 +27,17 @@ pub(super) fn all(release: &Release, packages: &Packages) -> Result<()> {
     fs::copy(&packages.archive, inputs.join("archive.tar.gz"))?;
     fs::copy(&packages.deb, inputs.join("package.deb"))?;
     fs::copy(&packages.rpm, inputs.join("package.rpm"))?;
-    // The program is compiled here, so it runs on this machine's kind of processor only.
-    let has_mpi = release.processor == Processor::X86_64;
-    if has_mpi {
-        fs::copy(mpi_program("hello", Mpi::OpenMpi4)?, inputs.join("hello"))?;
-    }
-    for suite in SUITES {
-        announce(&format!("Debian {suite}, {}", release.processor.name()));
-        let root = enter::root_of(suite, release.processor)?;
-        let mut command = enter::script(&root, &inputs, include_str!("check.sh"));
-        let mut child = command.env("MPI", if has_mpi { "yes" } else { "no" }).spawn()?;
-        let status = wait(&mut child, LIMIT)?.with_context(|| format!("Debian {suite}: no end within {LIMIT:?}"))?;
-        ensure!(status.success(), "the packages do not pass in Debian {suite}: {status}");
+    fs::copy(mpi::hello(release.processor)?, inputs.join("hello"))?;
+    let limit = if release.processor.is_native() { LIMIT } else { EMULATED_LIMIT };
+    for system in enter::systems(release.processor) {
+        let title = system.title;
+        announce(&format!("{title}, {}", release.processor.name()));
+        let start = Instant::now();
+        let root = enter::root_of(system, release.processor)?;
+        let mut child = enter::script(&root, &inputs, include_str!("check.sh")).spawn()?;
+        let status = wait(&mut child, limit)?.with_context(|| format!("{title}: no end within {limit:?}"))?;
+        ensure!(status.success(), "the packages do not pass in {title}: {status}");
+        println!("dist: {title}, {}: {} s", release.processor.name(), start.elapsed().as_secs());
     }
     Ok(())
 }

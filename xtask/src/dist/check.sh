@@ -1,6 +1,5 @@
 # Runs in a fresh root without Rust: installs each package, runs jobs, removes it, and compares the files of the root
-# with those before. /inputs has the packages and an MPI program. $MPI: whether Open MPI is to be installed, and with
-# it rpm, which the .rpm needs.
+# with those before. /inputs has the packages and an MPI program.
 set -eu
 
 say() { echo "dist: $1"; }
@@ -23,11 +22,9 @@ jobs() {
     two=$("$1/prterun" --allow-run-as-root --prtemca plm local --host n0:1,n1:1 -n 2 --map-by node \
         sh -c 'echo $PMIX_RANK')
     [ "$(echo "$two" | sort | tr '\n' ' ')" = "0 1 " ] || fail "two nodes did not say 0 and 1, but: $two"
-    if [ "$MPI" = yes ]; then
-        hello=$("$1/prterun" --allow-run-as-root -n 2 /inputs/hello)
-        echo "$hello"
-        [ "$(echo "$hello" | grep -c ' of 2 ')" = 2 ] || fail "the MPI program found no other rank"
-    fi
+    hello=$("$1/prterun" --allow-run-as-root -n 2 /inputs/hello)
+    echo "$hello"
+    [ "$(echo "$hello" | grep -c ' of 2 ')" = 2 ] || fail "the MPI program found no other rank"
 }
 
 # Compares with the list of $1, which was made before.
@@ -39,11 +36,9 @@ nothing_left() {
 
 # An installation must not start services.
 printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d
-[ "$MPI" = no ] || {
-    say "Open MPI and libpmix, by apt-get"
-    { apt-get update -q && apt-get install -y -q --no-install-recommends openmpi-bin openssh-client diffutils rpm; } \
-        > /tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log; fail "apt-get"; }
-}
+say "Open MPI, libpmix and rpm, by apt-get"
+{ apt-get update -q && apt-get install -y -q --no-install-recommends openmpi-bin openssh-client diffutils rpm; } \
+    > /tmp/apt.log 2>&1 || { tail -n 20 /tmp/apt.log; fail "apt-get"; }
 command -v cargo rustc && fail "this root has Rust" || true
 
 say "the archive: unpacked, installed below a prefix, called by links"
@@ -82,14 +77,10 @@ package() {
 say "the .deb"
 package "dpkg -i /inputs/package.deb" "dpkg -P ferrite-dvm"
 
-# Debian's rpm knows no package of this root, so nothing can fulfil what the .rpm requires.
-if command -v rpm > /dev/null; then
-    say "the .rpm"
-    # Debian 12's rpm wants to be told that this is meant; that of Debian 13 does not know the option.
-    rpm=rpm
-    rpm --force-debian --version > /dev/null 2>&1 && rpm="rpm --force-debian"
-    package "$rpm --nodeps -i /inputs/package.rpm" "$rpm -e ferrite-dvm"
-else
-    say "the .rpm: skipped, because rpm is not in this root"
-fi
+say "the .rpm"
+# Debian's rpm knows no package of this root, so nothing can fulfil what the .rpm requires. Debian 12's rpm wants to be
+# told that this is meant; that of Debian 13 does not know the option.
+rpm=rpm
+rpm --force-debian --version > /dev/null 2>&1 && rpm="rpm --force-debian"
+package "$rpm --nodeps -i /inputs/package.rpm" "$rpm -e ferrite-dvm"
 say "installed, tried and removed"

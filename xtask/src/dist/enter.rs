@@ -1,5 +1,5 @@
-//! Fresh roots of Debian in which packages are tried. A root is made once; what a trial writes there is in memory, and
-//! is gone when the trial has ended.
+//! Fresh roots of Debian and Ubuntu in which packages are tried. A root is made once; what a trial writes there is in
+//! memory, and is gone when the trial has ended.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,8 +8,44 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::build::Processor;
+use crate::setup::ensure_emulated;
 
-const MIRROR: &str = "http://deb.debian.org/debian";
+/// A release of a distribution.
+pub(super) struct System {
+    pub(super) title: &'static str,
+    suite: &'static str,
+    mirror: &'static str,
+    /// More words for debootstrap.
+    words: &'static [&'static str],
+    /// The script of debootstrap, where an older debootstrap does not know the suite.
+    script: Option<&'static str>,
+    processors: &'static [Processor],
+}
+
+const DEBIAN: &str = "http://deb.debian.org/debian";
+const EVERY: &[Processor] = &Processor::ALL;
+
+/// The systems in which packages are tried.
+const SYSTEMS: [System; 3] = [
+    System { title: "Debian 12", suite: "bookworm", mirror: DEBIAN, words: &[], script: None, processors: EVERY },
+    System { title: "Debian 13", suite: "trixie", mirror: DEBIAN, words: &[], script: None, processors: EVERY },
+    System {
+        title: "Ubuntu 24.04",
+        suite: "noble",
+        mirror: "http://archive.ubuntu.com/ubuntu",
+        // Open MPI is in `universe`. Debian 12 has no package with Ubuntu's keys, so debootstrap cannot check them; apt
+        // in the root does.
+        words: &["--components=main,universe", "--no-check-gpg"],
+        script: Some("gutsy"),
+        // This mirror has no other kind.
+        processors: &[Processor::X86_64],
+    },
+];
+
+/// The systems that exist for this processor.
+pub(super) fn systems(processor: Processor) -> impl Iterator<Item = &'static System> {
+    SYSTEMS.iter().filter(move |system| system.processors.contains(&processor))
+}
 
 /// Puts a layer in memory over `$ROOT`, mounts there what a running system needs, and runs the command in it, with
 /// `$INPUTS` at `/inputs`. The mounts end with the command, and its processes with the namespace.
@@ -26,22 +62,26 @@ cp /etc/resolv.conf "$root/etc/resolv.conf" 2> /dev/null
 exec chroot "$root" "$@"
 "#;
 
-/// Returns the root of a Debian release, made now if it is not there.
-pub(super) fn root_of(suite: &str, processor: Processor) -> Result<PathBuf> {
+/// Returns the root of a system, made now if it is not there.
+pub(super) fn root_of(system: &System, processor: Processor) -> Result<PathBuf> {
+    if !processor.is_native() {
+        ensure_emulated(processor.name())?;
+    }
     let roots = super::dir().join("roots");
-    let root = roots.join(format!("{suite}-{}", processor.name()));
+    let root = roots.join(format!("{}-{}", system.suite, processor.name()));
     let stamp = root.with_extension("stamp");
     if stamp.exists() {
         return Ok(root);
     }
-    println!("dist: Debian {suite} ({}) in {}", processor.name(), root.display());
+    println!("dist: {} ({}) in {}", system.title, processor.name(), root.display());
     if root.exists() {
         fs::remove_dir_all(&root).context("removing a root that was not finished")?;
     }
     fs::create_dir_all(&roots)?;
     let log = fs::File::create(root.with_extension("log"))?;
     let mut command = Command::new("debootstrap");
-    command.args(["--variant=minbase", "--arch", processor.in_debian(), suite]).arg(&root).arg(MIRROR);
+    command.args(["--variant=minbase", "--arch", processor.in_debian()]).args(system.words);
+    command.arg(system.suite).arg(&root).arg(system.mirror).args(system.script);
     let status = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).status();
     let status = status.context("cannot start debootstrap")?;
     ensure!(status.success(), "debootstrap failed: {} says why", root.with_extension("log").display());

@@ -11,6 +11,7 @@ mod deb;
 mod enter;
 mod layout;
 mod licences;
+mod mpi;
 mod release;
 mod rpm;
 mod stage;
