@@ -1,8 +1,8 @@
 //! `cargo xtask dist`: archive, .deb and .rpm of the product in `target/dist`, with the same bytes each time.
 //!
 //! `build` makes the programs, `layout` says what is where below the prefix, `licences` collects the texts of what is
-//! linked, and `archive`, `deb` and `rpm` write the packages. `check` installs them in fresh roots of Debian, runs a
-//! job there, and removes them.
+//! linked, and `archive`, `deb` and `rpm` write the packages. `check` installs them in fresh roots of Debian and
+//! Ubuntu, runs jobs there, and removes them. `twice` makes them again elsewhere and compares the bytes.
 
 mod archive;
 mod build;
@@ -15,9 +15,10 @@ mod mpi;
 mod release;
 mod rpm;
 mod stage;
+mod twice;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -29,15 +30,18 @@ use crate::workspace::target;
 pub(crate) use build::Processor;
 use release::Release;
 
-/// `cargo xtask dist [--processor P] [--no-build] [--check]`
+/// `cargo xtask dist [--processor P] [--no-build] [--check] [--twice]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
     let processor: Processor = args.parsed("--processor")?.unwrap_or(Processor::X86_64);
-    let (no_build, is_check) = (args.flag("--no-build"), args.flag("--check"));
+    let (no_build, is_check, is_twice) = (args.flag("--no-build"), args.flag("--check"), args.flag("--twice"));
     args.finish()?;
     setup::ensure_installed_for_dist()?;
     let release = Release::of_checkout(processor)?;
     let packages = if no_build { Packages::of(&release) } else { make(&release)? };
     packages.print()?;
+    if is_twice {
+        twice::compare(&release, &packages)?;
+    }
     if is_check { check::all(&release, &packages) } else { Ok(()) }
 }
 
@@ -55,16 +59,24 @@ pub(crate) struct Packages {
 
 impl Packages {
     fn of(release: &Release) -> Self {
+        Self::below(&dir(), release)
+    }
+
+    fn below(dir: &Path, release: &Release) -> Self {
         let (version, processor) = (&release.version, release.processor);
         Self {
-            archive: dir().join(format!("{}.tar.gz", release.name())),
-            deb: dir().join(format!("ferrite-dvm_{version}-1_{}.deb", processor.in_debian())),
-            rpm: dir().join(format!("ferrite-dvm-{version}-1.{}.rpm", processor.name())),
+            archive: dir.join(format!("{}.tar.gz", release.name())),
+            deb: dir.join(format!("ferrite-dvm_{version}-1_{}.deb", processor.in_debian())),
+            rpm: dir.join(format!("ferrite-dvm-{version}-1.{}.rpm", processor.name())),
         }
     }
 
+    fn files(&self) -> [&PathBuf; 3] {
+        [&self.archive, &self.deb, &self.rpm]
+    }
+
     fn print(&self) -> Result<()> {
-        for file in [&self.archive, &self.deb, &self.rpm] {
+        for file in self.files() {
             let len = fs::metadata(file).with_context(|| format!("{} is not there", file.display()))?.len();
             println!("{:>6.2} MB  {}", len as f64 / 1e6, file.display());
         }
