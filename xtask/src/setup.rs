@@ -103,13 +103,8 @@ pub(crate) fn install_debootstrap() -> Result<()> {
 }
 
 /// Packages that only `cargo xtask dist` needs, each with its program.
-const FOR_DIST: [(&str, &str); 5] = [
-    ("python3-venv", ""),
-    ("rpm", "rpmbuild"),
-    ("lintian", "lintian"),
-    ("debootstrap", "debootstrap"),
-    ("qemu-user-static", "qemu-aarch64-static"),
-];
+const FOR_DIST: [(&str, &str); 4] =
+    [("python3-venv", ""), ("rpm", "rpmbuild"), ("lintian", "lintian"), ("debootstrap", "debootstrap")];
 
 /// The environment of `cargo xtask dist`: Zig as a linker for all processors and for old releases of glibc.
 const ZIG: (&str, &[&str]) = ("zig", &["cargo-zigbuild==0.24.0", "ziglang==0.17.1"]);
@@ -138,26 +133,6 @@ pub(crate) fn ensure_installed_for_dist() -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Where the kernel lists the kinds of programs that it runs by an interpreter.
-const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
-
-/// Tells the kernel to run programs of another processor by qemu, also in roots that do not have it. The line is that
-/// of Debian's package, which does not register it in a container or without systemd and binfmt-support.
-pub(crate) fn ensure_emulated(processor: &str) -> Result<()> {
-    let name = format!("qemu-{processor}");
-    if PathBuf::from(FORMATS).join(&name).exists() {
-        return Ok(());
-    }
-    if !PathBuf::from(FORMATS).join("register").exists() {
-        run(Command::new("mount").args(["-t", "binfmt_misc", "binfmt_misc", FORMATS]))?;
-    }
-    let file = format!("/usr/lib/binfmt.d/{name}.conf");
-    let line = fs::read_to_string(&file).with_context(|| format!("{file} of qemu-user-static"))?;
-    println!("setup: programs for {processor} run by qemu, until this machine starts again");
-    let register = format!("{FORMATS}/register");
-    fs::write(&register, line.trim_end()).with_context(|| format!("cannot write {register}"))
 }
 
 /// Installs what is missing up to `need`.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::build::Processor;
-use crate::setup::ensure_emulated;
+use super::emulate;
 
 /// A release of a distribution.
 pub(super) struct System {
@@ -26,7 +26,7 @@ const DEBIAN: &str = "http://deb.debian.org/debian";
 const EVERY: &[Processor] = &Processor::ALL;
 
 /// The systems in which packages are tried.
-const SYSTEMS: [System; 3] = [
+static SYSTEMS: [System; 3] = [
     System { title: "Debian 12", suite: "bookworm", mirror: DEBIAN, words: &[], script: None, processors: EVERY },
     System { title: "Debian 13", suite: "trixie", mirror: DEBIAN, words: &[], script: None, processors: EVERY },
     System {
@@ -62,11 +62,14 @@ cp /etc/resolv.conf "$root/etc/resolv.conf" 2> /dev/null
 exec chroot "$root" "$@"
 "#;
 
+/// The system that has a qemu which knows all that the product calls.
+pub(super) fn debian_13() -> &'static System {
+    &SYSTEMS[1]
+}
+
 /// Returns the root of a system, made now if it is not there.
 pub(super) fn root_of(system: &System, processor: Processor) -> Result<PathBuf> {
-    if !processor.is_native() {
-        ensure_emulated(processor.name())?;
-    }
+    emulate::ensure(processor)?;
     let roots = super::dir().join("roots");
     let root = roots.join(format!("{}-{}", system.suite, processor.name()));
     let stamp = root.with_extension("stamp");

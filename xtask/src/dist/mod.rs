@@ -8,6 +8,7 @@ mod archive;
 mod build;
 mod check;
 mod deb;
+mod emulate;
 mod enter;
 mod layout;
 mod licences;
