@@ -86,6 +86,10 @@ for path in $files; do
     mkdir -p -- "$prefix/$(dirname -- "$path")"
     cp -pP -- "$here/$path" "$prefix/$path"
 done
+# The unit names its programs by their whole paths.
+escaped=$(printf '%s' "$prefix" | sed 's/[\\&,]/\\&/g')
+sed "s,=/usr/lib/ferrite-dvm/bin/,=$escaped/bin/," "$here/share/ferrite/ferrite-dvm.service" \
+    > "$prefix/share/ferrite/ferrite-dvm.service"
 cp -p -- "$here/install.sh" "$prefix/share/ferrite/install.sh"
 echo "Ferrite is installed in $prefix. Put $prefix/bin in front of PATH, or use the module in"
 echo "$prefix/share/modulefiles. To remove it: $prefix/share/ferrite/install.sh --uninstall"

@@ -5,5 +5,7 @@ whatis("Description: elastic run-time environment for parallel programs")
 local root = myFileName():match("^(.*)/share/modulefiles/")
 prepend_path("PATH", pathJoin(root, "bin"))
 prepend_path("MANPATH", pathJoin(root, "share/man"))
+-- The empty element stands for the pages of the system, which a MANPATH would hide.
+append_path("MANPATH", "")
 -- Open MPI 5 starts its jobs with this prterun.
 setenv("OMPI_PRTERUN", pathJoin(root, "bin/prterun"))

@@ -8,5 +8,7 @@ module-whatis "elastic run-time environment for parallel programs"
 set root [file dirname [file dirname [file dirname [file dirname [file normalize $ModulesCurrentModulefile]]]]]
 prepend-path PATH $root/bin
 prepend-path MANPATH $root/share/man
+# The empty element stands for the pages of the system, which a MANPATH would hide.
+append-path MANPATH {}
 # Open MPI 5 starts its jobs with this prterun.
 setenv OMPI_PRTERUN $root/bin/prterun
