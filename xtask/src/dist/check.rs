@@ -16,8 +16,8 @@ const LIMIT: Duration = Duration::from_secs(900);
 /// The same where qemu runs each program.
 const EMULATED_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Checks the packages of a release.
-pub(super) fn all(release: &Release, packages: &Packages) -> Result<()> {
+/// Checks the packages of a release, in all systems or in one.
+pub(super) fn all(release: &Release, packages: &Packages, only: Option<&str>) -> Result<()> {
     announce("lintian");
     let mut lintian = Command::new("lintian");
     let status = lintian.args(["--fail-on", "error", "--tag-display-limit", "0", "--allow-root"]).arg(&packages.deb);
@@ -30,7 +30,7 @@ pub(super) fn all(release: &Release, packages: &Packages) -> Result<()> {
     fs::copy(mpi::hello(release.processor)?, inputs.join("hello"))?;
     let is_native = release.processor.is_native();
     let limit = if is_native { LIMIT } else { EMULATED_LIMIT };
-    for system in enter::systems(release.processor) {
+    for system in enter::systems(release.processor, only)? {
         let title = system.title;
         announce(&format!("{title}, {}", release.processor.name()));
         let start = Instant::now();

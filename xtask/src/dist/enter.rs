@@ -42,9 +42,13 @@ static SYSTEMS: [System; 3] = [
     },
 ];
 
-/// The systems that exist for this processor.
-pub(super) fn systems(processor: Processor) -> impl Iterator<Item = &'static System> {
-    SYSTEMS.iter().filter(move |system| system.processors.contains(&processor))
+/// The systems that exist for this processor, or the one of this suite.
+pub(super) fn systems(processor: Processor, only: Option<&str>) -> Result<Vec<&'static System>> {
+    let is_meant = |system: &&System| only.is_none_or(|suite| system.suite == suite);
+    let has = |system: &&System| system.processors.contains(&processor);
+    let systems: Vec<_> = SYSTEMS.iter().filter(has).filter(is_meant).collect();
+    ensure!(!systems.is_empty(), "there is no root of {} for {}", only.unwrap_or_default(), processor.name());
+    Ok(systems)
 }
 
 /// Puts a layer in memory over `$ROOT`, mounts there what a running system needs, and runs the command in it, with

@@ -31,10 +31,11 @@ use crate::workspace::target;
 pub(crate) use build::Processor;
 use release::Release;
 
-/// `cargo xtask dist [--processor P] [--no-build] [--check] [--twice]`
+/// `cargo xtask dist [--processor P] [--no-build] [--check [--in SUITE]] [--twice]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
     let processor: Processor = args.parsed("--processor")?.unwrap_or(Processor::X86_64);
     let (no_build, is_check, is_twice) = (args.flag("--no-build"), args.flag("--check"), args.flag("--twice"));
+    let only = args.value("--in")?;
     args.finish()?;
     setup::ensure_installed_for_dist()?;
     let release = Release::of_checkout(processor)?;
@@ -43,7 +44,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     if is_twice {
         twice::compare(&release, &packages)?;
     }
-    if is_check { check::all(&release, &packages) } else { Ok(()) }
+    if is_check { check::all(&release, &packages, only.as_deref()) } else { Ok(()) }
 }
 
 /// Where packages, and what is needed to make them, are.
