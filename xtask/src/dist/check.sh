@@ -48,8 +48,10 @@ tools() {
     module_in /usr/share/modules/init/sh "$1"
     module_in /usr/share/lmod/lmod/init/sh "$1"
     mkdir -p /run/user/0
-    said=$(XDG_RUNTIME_DIR=/run/user/0 SYSTEMD_LOG_LEVEL=warning systemd-analyze --user verify --man=no "$2" 2>&1) &&
-        [ -z "$said" ] || fail "systemd-analyze says about $2: $said"
+    # Newer releases also say that no bus of the system is there.
+    said=$(XDG_RUNTIME_DIR=/run/user/0 SYSTEMD_LOG_LEVEL=warning systemd-analyze --user verify --man=no "$2" 2>&1 |
+        grep -v 'connect to system bus' || true)
+    [ -z "$said" ] || fail "systemd-analyze says about $2: $said"
     grep -q "^ExecStart=$1/bin/prte " "$2" || fail "$2 starts another program than $1/bin/prte"
     say "Environment Modules, Lmod and systemd take what is in $1"
 }
