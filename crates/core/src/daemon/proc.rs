@@ -228,8 +228,8 @@ impl Daemon {
     }
 
     /// Reports ends of processes. Ordinary ends are reported together after the last local process; a failure, an end
-    /// that others may notice, and that of a process of an elastic job, at once (spec L25, E58), but after the report of the launch: a process may have ended
-    /// while others are being started.
+    /// that others may notice, and that of a process of an elastic job, at once (spec L25, E58), but after the report
+    /// of the launch: a process may have ended while others are being started.
     pub(super) fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let job = self.job_mut(id);
         if !job.launch_reported {

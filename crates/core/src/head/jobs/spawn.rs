@@ -459,7 +459,7 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
 }
 
 /// The changes of `first` that `then` does not make itself, and those of `then`. With each generation of a job the list
-/// becomes no longer than there are variables.
+/// becomes no longer than there are variables (spec E71).
 fn added_to(first: &[EnvOp], then: Vec<EnvOp>) -> Vec<EnvOp> {
     let sets = |name: &str| then.iter().any(|op| matches!(op, EnvOp::Set(own, _) if own == name));
     let is_moot = |op: &EnvOp| then.contains(op) || matches!(op, EnvOp::Set(name, _) if sets(name));

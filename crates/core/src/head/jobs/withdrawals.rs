@@ -135,8 +135,8 @@ impl Jobs {
         (self.launched_of_tree(root).len() as u32, self.worlds_of(root).len() as u32)
     }
 
-    /// The members of a tree, which live and have not called finalize, and those that are about to be started, each with
-    /// its node. Those of a failed job count until they have ended.
+    /// The members of a tree, and those that are about to be started, each with its node. Those of a failed job count
+    /// until they have ended.
     pub(in crate::head) fn members_of_tree(&self, root: JobId) -> Vec<(ProcId, NodeId)> {
         let worlds = self.worlds_of(root).into_iter().filter_map(|id| self.get(id));
         worlds.filter(|job| job.is_launched() || job.is_healthy()).flat_map(Job::places_of_members).collect()
