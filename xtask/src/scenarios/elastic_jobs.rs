@@ -378,7 +378,7 @@ fn the_next_generation_has_the_slots_of_the_one_that_finalizes(c: &Context) -> R
     };
     in_dvm(c, 2, &[], || {
         let others = c.tool("prun", "--host n0:6,n1:6 -n 12 sleep 1000")?.start()?;
-        c.wait_for(0, "sleep")?;
+        c.wait_for(12, "sleep")?;
         let end = begin("--elastic 1:4 -n 2")?.code(0)?;
         let lines: Vec<&str> = end.stdout.lines().collect();
         ensure!(lines == [0, 1, 2, 3].map(|number| format!("generation {number}")), "{}", end.stdout);
