@@ -310,7 +310,7 @@ fn a_job_has_its_number_as_long_as_any_of_its_worlds_lives() {
     assert_eq!(refusal(&dvm, 3), "Job 1 is over.");
 }
 
-/// What has called finalize has no slot and does not count; its end changes nothing any more (spec E70).
+/// A process that has called finalize has no slot and does not count; its end changes nothing any more (spec E70).
 #[test]
 fn who_has_called_finalize_gives_its_slot_back() {
     let mut dvm = dvm(2);

@@ -13,7 +13,7 @@ use crate::runner::{announce, wait};
 /// Longest time in one root, of which the installation of Open MPI takes most.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The same where qemu runs each program.
+/// Longest time in a root whose programs run by qemu.
 const EMULATED_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Checks the packages of a release, in all systems or in one.

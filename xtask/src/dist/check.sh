@@ -1,6 +1,6 @@
 # Runs in a fresh root without Rust: installs each package, runs jobs, removes it, and compares the files of the root
-# with those before. /inputs has the packages and an MPI program. $TOOLS:
-# whether the module files and the unit of systemd are tried with the programs that read them.
+# with those before. /inputs has the packages and an MPI program. $TOOLS says whether the module files and the unit of
+# systemd are tried with the programs that read them.
 set -eu
 
 say() { echo "dist: $1"; }

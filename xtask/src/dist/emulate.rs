@@ -1,7 +1,7 @@
 //! Programs of another processor run on this machine by the qemu of Debian 13.
 //!
-//! That of Debian 12 does not know the call by which a process adopts the orphans below it
-//! (`PR_SET_CHILD_SUBREAPER`), and without it no command of the product starts a job.
+//! The qemu of Debian 12 lacks `PR_SET_CHILD_SUBREAPER`, the call by which a process adopts the orphans below it. No
+//! command of the product starts a job without this call.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::build::Processor;
 use super::enter;
 use crate::runner::announce;
 
-/// Where the kernel lists the kinds of programs that it runs by an interpreter.
+/// The kernel's list of the kinds of programs that it runs by an interpreter.
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
 
 /// The first bytes of a program for ARM, and which of their bits count.
@@ -50,7 +50,7 @@ fn register(qemu: &Path) -> Result<()> {
     let line = |text: &str| text.lines().any(|line| line == format!("interpreter {}", qemu.display()));
     match fs::read_to_string(&own) {
         Ok(text) if line(&text) => return Ok(()),
-        // That of another checkout.
+        // Another checkout has registered its own qemu.
         Ok(_) => fs::write(&own, "-1")?,
         Err(_) => {}
     }

@@ -47,7 +47,9 @@ pub(super) fn systems(processor: Processor, only: Option<&str>) -> Result<Vec<&'
     let is_meant = |system: &&System| only.is_none_or(|suite| system.suite == suite);
     let has = |system: &&System| system.processors.contains(&processor);
     let systems: Vec<_> = SYSTEMS.iter().filter(has).filter(is_meant).collect();
-    ensure!(!systems.is_empty(), "there is no root of {} for {}", only.unwrap_or_default(), processor.name());
+    let known: Vec<&str> = SYSTEMS.iter().filter(has).map(|system| system.suite).collect();
+    let (only, processor) = (only.unwrap_or_default(), processor.name());
+    ensure!(!systems.is_empty(), "--in {only}: there is no such root for {processor}, but {}", known.join(", "));
     Ok(systems)
 }
 

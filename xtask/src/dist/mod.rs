@@ -21,7 +21,7 @@ mod twice;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::args::Args;
 use crate::runner::announce;
@@ -37,6 +37,9 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let (no_build, is_check, is_twice) = (args.flag("--no-build"), args.flag("--check"), args.flag("--twice"));
     let only = args.value("--in")?;
     args.finish()?;
+    ensure!(only.is_none() || is_check, "--in SUITE says where --check installs the packages: add --check");
+    // A wrong name is an error now, and not after the build.
+    enter::systems(processor, only.as_deref())?;
     setup::ensure_installed_for_dist()?;
     let release = Release::of_checkout(processor)?;
     let packages = if no_build { Packages::of(&release) } else { make(&release)? };

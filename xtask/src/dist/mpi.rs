@@ -14,7 +14,7 @@ use super::build::Processor;
 use crate::programs::{Mpi, mpi_program, source};
 use crate::setup::dist_tools;
 
-/// What `tests/programs/hello.c` takes from libmpi.
+/// The names that `tests/programs/hello.c` takes from libmpi.
 const STUB: &str = "char ompi_mpi_comm_world[1024];\nint MPI_Init(void) { return 0; }\nint MPI_Finalize(void) { return 0; \
                     }\nint MPI_Comm_rank(void) { return 0; }\nint MPI_Comm_size(void) { return 0; }\n\
                     int MPI_Get_processor_name(void) { return 0; }\n";

@@ -21,7 +21,7 @@ pub(super) struct IdleSlots {
     slots: u32,
     elastic: BTreeSet<JobId>,
     living: BTreeSet<ProcId>,
-    /// Those that have called finalize and have had slots.
+    /// Living processes that have called finalize: their slots are free.
     finalized: BTreeSet<ProcId>,
     /// Submissions that are not jobs yet, each with its size.
     coming: BTreeMap<RequestId, u32>,

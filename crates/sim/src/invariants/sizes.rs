@@ -55,7 +55,7 @@ pub(super) struct Sizes {
     ranges: BTreeMap<JobId, SizeRange>,
     submitted: BTreeSet<JobId>,
     living: BTreeMap<ProcId, DaemonRank>,
-    /// Those that have called finalize: they have no slots (spec E70).
+    /// Processes that have called finalize: they have no slots (spec E70).
     finalized: BTreeSet<ProcId>,
     /// When each process began.
     born: BTreeMap<ProcId, Time>,

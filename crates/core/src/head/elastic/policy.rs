@@ -115,7 +115,9 @@ impl Head {
         let is_open = |root: &&JobId| {
             let pause = self.elastic.policy.pauses.get(root);
             let is_quiet = !self.elastic.sizes.open.contains_key(root) && !self.jobs.is_spawning(**root);
-            is_quiet && pause.is_none_or(|pause| pause.content_until <= now) && self.jobs.living_in_tree(**root).0 > 0
+            is_quiet
+                && pause.is_none_or(|pause| pause.content_until <= now)
+                && self.jobs.members_and_worlds(**root).0 > 0
         };
         let sized = roots.iter().filter(is_open).map(|root| Reverse((self.size_of_tree(*root), *root)));
         let mut smallest: BinaryHeap<Reverse<(u32, JobId)>> = sized.collect();

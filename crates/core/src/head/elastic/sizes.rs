@@ -349,7 +349,7 @@ impl Head {
             procs: pending.procs(),
             until_us: pending.until.map(|until| until.0),
         });
-        let (procs, worlds) = self.jobs.living_in_tree(root);
+        let (procs, worlds) = self.jobs.members_and_worlds(root);
         TreeSize { root, range, procs, worlds, change }
     }
 }

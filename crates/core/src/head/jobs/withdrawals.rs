@@ -131,7 +131,7 @@ impl Jobs {
     }
 
     /// The members of a tree and the number of its jobs.
-    pub(in crate::head) fn living_in_tree(&self, root: JobId) -> (u32, u32) {
+    pub(in crate::head) fn members_and_worlds(&self, root: JobId) -> (u32, u32) {
         (self.launched_of_tree(root).len() as u32, self.worlds_of(root).len() as u32)
     }
 
