@@ -257,6 +257,27 @@ fn an_offer_keeps_what_all_nodes_share() {
     assert_eq!(shared(&mut dvm, 92), "licence 0/3");
 }
 
+/// What an elastic job takes as a whole is its own until the last of its worlds is over (spec E73).
+#[test]
+fn what_a_job_takes_as_a_whole_follows_it() {
+    let mut params = ELASTIC.to_vec();
+    params.push(("ferrite_resources", "dvm:licence=3"));
+    let mut dvm = dvm_with(2, &params);
+    let mut submission = elastic_taking("licence=1");
+    submission.spec.apps[0].takes_once = parse_takes("licence=1").expect("amounts").each;
+    submission.spec.apps[0].takes.clear();
+    dvm.submit(1, submission);
+    spawn(&mut dvm, rank(1, 0), 2);
+    assert_eq!(shared(&mut dvm, 90), "licence 1/3");
+    dvm.exit_job(1);
+    assert_eq!(shared(&mut dvm, 91), "licence 1/3", "the job goes on in its second world");
+    spawn(&mut dvm, rank(2, 0), 1);
+    dvm.exit_job(2);
+    assert_eq!(shared(&mut dvm, 92), "licence 1/3");
+    dvm.exit_all();
+    assert_eq!(shared(&mut dvm, 93), "licence 0/3");
+}
+
 /// What an offer keeps of what all nodes share is free again when its time is over (spec L151).
 #[test]
 fn an_offer_that_is_not_taken_gives_back_what_all_nodes_share() {

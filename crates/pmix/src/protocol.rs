@@ -9,7 +9,7 @@ use crate::replies::{SendAnswer, answering};
 use crate::{CalledBy, JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
 
 /// Names the build; the process refuses a daemon that was built with another protocol.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/8");
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/9");
 
 /// Exit code of a process that a daemon of another build has started.
 pub const OTHER_BUILD: i32 = 3;
@@ -49,6 +49,9 @@ pub enum Order {
     /// Say whether all was read that processes have sent before their ends. Answered by [`Report::HeardOut`] with the
     /// number, after the calls that were read.
     HearOut(u64),
+    /// Say whether the library has no connection. Answered by [`Report::Idle`] with the number, once all orders before
+    /// it are done.
+    AskIdle(u64),
     /// Prove that the library's thread works. Answered by [`Report::Alive`] once all orders before it are done.
     Ping(u64),
 }
@@ -72,6 +75,8 @@ pub enum Report {
     Alive(u64),
     /// The answer to the order with that number: true when nothing was left to read.
     HeardOut(u64, bool),
+    /// The answer to the order with that number: true when the library has no connection.
+    Idle(u64, bool),
     /// A client calls.
     Upcall(Upcall),
 }

@@ -108,6 +108,12 @@ pub(crate) fn is_all_read() -> bool {
     open.into_iter().all(|open| !is_left(open) || ioctl_fionread(open).is_ok_and(|bytes| bytes == 0))
 }
 
+/// True when the library has closed all connections that it got (spec L155).
+pub(crate) fn is_empty() -> bool {
+    let all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().all(|(number, own)| descriptor(*number).and_then(inode) != Some(*own))
+}
+
 /// True when the process at the other end is gone.
 fn is_left(connection: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(connection, PollFlags::RDHUP)];

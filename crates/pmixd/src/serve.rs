@@ -164,6 +164,9 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
         Order::HearOut(number) => {
             server.hear_out(entrance::is_all_read, move |all| out.say(&Report::HeardOut(number, all)));
         }
+        Order::AskIdle(number) => {
+            server.hear_out(entrance::is_empty, move |idle| out.say(&Report::Idle(number, idle)));
+        }
         Order::Ping(number) => server.ping(move || out.say(&Report::Alive(number))),
     }
 }

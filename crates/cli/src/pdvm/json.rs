@@ -253,7 +253,7 @@ struct NodeJob {
 }
 
 impl Resource {
-    fn of(resource: &ResourceStatus) -> Resource {
+    pub(crate) fn of(resource: &ResourceStatus) -> Resource {
         let ResourceStatus { name, amount, in_use } = resource.clone();
         Resource { name, amount, in_use }
     }
@@ -730,6 +730,8 @@ pub(crate) struct Metrics {
     pub(crate) shrinks: u64,
     pub(crate) campaigns_open: u64,
     pub(crate) jobs_held: u32,
+    /// The resources that all nodes share.
+    pub(crate) resources: Vec<Resource>,
     pub(crate) launch: Launch,
 }
 

@@ -6,6 +6,7 @@ use super::dvm::Dvm;
 use super::failure::Failure;
 use super::json::{self, Bucket, Launch, seconds};
 use super::moment::Moment;
+use super::nodes::shared;
 use super::status::headline;
 use super::text::{Side, Table, bar, duration};
 
@@ -44,6 +45,7 @@ pub(crate) fn body(metrics: &Metrics) -> json::Metrics {
         shrinks: metrics.shrinks,
         campaigns_open: status.campaigns.len() as u64,
         jobs_held: status.jobs_held,
+        resources: status.resources.iter().map(json::Resource::of).collect(),
         launch: launch(&metrics.launch),
     }
 }
@@ -83,7 +85,8 @@ fn render(metrics: &Metrics) -> String {
     ];
     let width = counters.iter().map(|(_, value)| value.to_string().len()).fold(0, usize::max);
     let lines = counters.iter().map(|(name, value)| format!("  {name:<18} {value:>width$}\n"));
-    format!("{}\n{}{}", headline(status), lines.collect::<String>(), launches(&metrics.launch))
+    let counters: String = lines.collect();
+    format!("{}\n{counters}{}{}", headline(status), launches(&metrics.launch), shared(status))
 }
 
 /// Formats the launches by their time, without the empty buckets at both ends.

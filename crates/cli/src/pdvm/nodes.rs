@@ -45,7 +45,7 @@ fn render(nodes: &[NodeStatus]) -> String {
 }
 
 /// The shared resources as a line behind the table; empty when there are none.
-fn shared(status: &DvmStatus) -> String {
+pub(super) fn shared(status: &DvmStatus) -> String {
     if status.resources.is_empty() {
         String::new()
     } else {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ferrite_wire::control::{Histogram, Metrics, Reply, Request};
+use ferrite_wire::control::{Histogram, Metrics, Reply, Request, ResourceStatus};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::oneshot;
@@ -130,6 +130,7 @@ fn text(metrics: &Metrics) -> String {
     one("daemons", "gauge", "Nodes with a daemon.", status.daemons.into());
     one("slots", "gauge", "Slots of the nodes with a daemon.", status.slots.into());
     one("slots_in_use", "gauge", "Slots in use.", status.slots_in_use.into());
+    shared_resources(&mut out, &status.resources);
     if !metrics.late_messages.is_empty() {
         let name = "ferrite_late_messages_total";
         let _ = writeln!(out, "# HELP {name} Messages about what was over.\n# TYPE {name} counter");
@@ -139,6 +140,21 @@ fn text(metrics: &Metrics) -> String {
     }
     histogram(&mut out, &metrics.launch);
     out
+}
+
+/// The resources that all nodes share. Their names need no escapes: they have letters, digits, `_`, `-` and `.`.
+fn shared_resources(out: &mut String, resources: &[ResourceStatus]) {
+    if resources.is_empty() {
+        return;
+    }
+    let mut gauge = |name: &str, help: &str, value: fn(&ResourceStatus) -> u64| {
+        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge");
+        for resource in resources {
+            let _ = writeln!(out, "{name}{{resource=\"{}\"}} {}", resource.name, value(resource));
+        }
+    };
+    gauge("ferrite_resource", "What all nodes share of a resource.", |resource| resource.amount);
+    gauge("ferrite_resource_in_use", "What jobs have of a resource that all nodes share.", |resource| resource.in_use);
 }
 
 fn histogram(out: &mut String, launch: &Histogram) {
@@ -160,7 +176,7 @@ fn histogram(out: &mut String, launch: &Histogram) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use ferrite_wire::control::{DvmStatus, Histogram, Metrics};
+    use ferrite_wire::control::{DvmStatus, Histogram, Metrics, ResourceStatus};
 
     fn metrics() -> Metrics {
         let status = DvmStatus {
@@ -180,7 +196,7 @@ mod tests {
             jobs_ended: 9,
             jobs_failed: 1,
             procs_running: 2,
-            resources: Vec::new(),
+            resources: vec![ResourceStatus { name: "licence".to_owned(), amount: 8, in_use: 3 }],
         };
         Metrics {
             status,
@@ -219,6 +235,16 @@ mod tests {
             "ferrite_launch_seconds_count 10",
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn shared_resources_have_a_line_for_each_name() {
+        let text = super::text(&metrics());
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("ferrite_resource")).collect();
+        assert_eq!(
+            lines,
+            ["ferrite_resource{resource=\"licence\"} 8", "ferrite_resource_in_use{resource=\"licence\"} 3"]
+        );
     }
 
     #[test]

@@ -17,6 +17,8 @@ impl Shared {
     /// Admits a caller of this user after its identity is verified. The library is started for it and learns of its job
     /// first.
     pub(super) async fn admit(self: Rc<Self>, guest: Guest) {
+        // The library stays for those who are on their way to it.
+        let _guest = Rc::clone(&self.guests);
         let job = match self.identify(&guest).await {
             Ok(job) => job,
             Err(cause) => return tracing::warn!(claim = ?guest.greeting.claim, cause, "a PMIx client was turned away"),

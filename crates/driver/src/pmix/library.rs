@@ -57,6 +57,8 @@ pub(super) enum Event {
     Upcall(Upcall),
     /// The answer to the order with that number: true when the library has read all that ended processes have sent.
     HeardOut(u64, bool),
+    /// The answer to the order with that number: true when the library has no connection.
+    Idle(u64, bool),
     /// The tool that has started this launcher lets it go on.
     Called(CalledBy),
     /// The library refuses this job: its namespace, and the reason in words.
@@ -84,6 +86,10 @@ struct Shared {
     wound: Notify,
     next: Cell<u64>,
     patience: Duration,
+    /// The connections that the library got.
+    served: Cell<u32>,
+    /// The number of connections after which another process takes this one's place; `None` = never.
+    most_served: Option<u32>,
 }
 
 #[derive(Default)]
@@ -101,6 +107,14 @@ struct State {
     /// Time beyond the usual, for the orders since the last ping.
     allowance: Duration,
     heard: Option<Instant>,
+}
+
+/// The question whether the library has no connection.
+#[derive(Clone, Copy)]
+pub(super) struct Question {
+    number: u64,
+    /// The connections that it had got by then.
+    served: u32,
 }
 
 /// Says that the process cannot serve.
@@ -130,6 +144,9 @@ impl Library {
             wound: Notify::new(),
             next: Cell::new(0),
             patience: runner.patience,
+            served: Cell::new(0),
+            // The tool that has started this launcher lets one library go on.
+            most_served: config.caller.is_none().then_some(runner.most_served),
         });
         let (reading, writing) = begun.daemon.into_split();
         if config.caller.is_some() {
@@ -181,6 +198,23 @@ impl Library {
         let number = self.0.number();
         self.order(Order::HearOut(number));
         number
+    }
+
+    /// Asks a library that has served its time whether it has no connection (spec L155). [`Event::Idle`] follows with
+    /// the number.
+    pub(super) fn ask_idle(&self) -> Option<Question> {
+        let served = self.0.served.get();
+        if self.0.most_served.is_none_or(|most| served < most) {
+            return None;
+        }
+        let number = self.0.number();
+        self.order(Order::AskIdle(number));
+        Some(Question { number, served })
+    }
+
+    /// True when this answer is that to the question, and nobody has come since.
+    pub(super) fn is_idle(&self, question: &Question, number: u64, idle: bool) -> bool {
+        idle && number == question.number && self.0.served.get() == question.served
     }
 
     pub(super) fn define_set(&self, name: String, members: Vec<Proc>) {
@@ -246,6 +280,7 @@ impl Library {
             Ok(sendmsg(entrance, &[IoSlice::new(&kind)], &mut rights, SendFlags::NOSIGNAL)?)
         };
         self.0.entrance.async_io(Interest::WRITABLE, pass).await?;
+        self.0.served.set(self.0.served.get().saturating_add(1));
         self.0.state.borrow_mut().callers.extend(nspace.map(str::to_owned));
         self.0.ping();
         Ok(())

@@ -72,7 +72,7 @@ use early::Early;
 use hint::Hints;
 use job::Machine;
 pub(crate) use library::Runner;
-use library::{Event, Library};
+use library::{Event, Library, Question};
 use monitors::Monitors;
 use pmi1::Pmi1;
 use tools::{Tools, Way};
@@ -144,6 +144,10 @@ struct Shared {
     /// The program that runs the library, and its process.
     runner: Runner,
     library: RefCell<Option<Library>>,
+    /// Whether the library may end, while that is asked.
+    idle: Cell<Option<Question>>,
+    /// Shared by those who are on their way to the library.
+    guests: Rc<()>,
     /// Processes that have ended, by the orders to read what they have sent.
     ended: RefCell<BTreeMap<u64, ProcId>>,
     /// Finds the process that holds a connection.
@@ -194,6 +198,8 @@ impl PmixBridge {
             size_events: SizeEvents::of(size_events),
             runner,
             library: RefCell::default(),
+            idle: Cell::default(),
+            guests: Rc::default(),
             ended: RefCell::default(),
             holders: holders.clone(),
             monitors: RefCell::default(),
@@ -362,7 +368,28 @@ impl Shared {
         self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
         if let Some(library) = self.running() {
             library.deregister(nspace);
+            if self.is_unused() {
+                self.idle.set(library.ask_idle());
+            }
         }
+    }
+
+    /// True when nobody here needs the library, as far as this process knows.
+    fn is_unused(&self) -> bool {
+        self.jobs.borrow().is_empty() && self.ended.borrow().is_empty() && Rc::strong_count(&self.guests) == 1
+    }
+
+    /// Ends a library that has served its time and serves nobody: the next caller gets a new one (spec L155).
+    /// True when it ends.
+    fn renew(&self, number: u64, idle: bool) -> bool {
+        let (Some(question), Some(library)) = (self.idle.take(), self.running()) else { return false };
+        if !self.is_unused() || !library.is_idle(&question, number, idle) {
+            return false;
+        }
+        tracing::debug!("the PMIx server has served its time, and the next caller gets a new one");
+        *self.library.borrow_mut() = None;
+        library.end();
+        true
     }
 
     fn hear_out(&self, proc: ProcId) {
@@ -675,6 +702,11 @@ impl Shared {
                         Some(proc) if all => self.heard_out(proc),
                         Some(proc) => self.ask_again(proc),
                         None => {}
+                    }
+                }
+                Event::Idle(number, idle) => {
+                    if self.renew(number, idle) {
+                        return;
                     }
                 }
                 Event::Called(called) => {

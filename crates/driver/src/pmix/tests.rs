@@ -14,7 +14,7 @@ use ferrite_core::DaemonInput;
 fn helper() -> Runner {
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name(library::PROGRAM);
     assert!(program.exists(), "{} is missing: cargo build -p ferrite-pmixd", program.display());
-    Runner { program, patience: Duration::from_secs(30), env: Default::default() }
+    Runner { program, patience: Duration::from_secs(30), most_served: 2, env: Default::default() }
 }
 
 struct World {
@@ -210,5 +210,40 @@ fn a_client_of_libpmix_comes_in_by_the_front_door() {
         answered.sort_unstable();
         assert_eq!(answered, [7, 8]);
         w.bridge.shutdown();
+    });
+}
+
+/// A library that has served many ends when it serves nobody, and the next caller gets a new one (spec L155).
+#[test]
+fn a_library_that_has_served_its_time_ends_unseen() {
+    let dir = tempfile::tempdir().unwrap();
+    world(dir.path(), |mut w| async move {
+        for _ in 0..2 {
+            w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "python3"))));
+            for rank in [0, 1] {
+                w.spawn(rank, &["python3", "-c", CLIENT]);
+            }
+            let mut heard_out = 0;
+            while heard_out < 2 {
+                match w.inputs.recv().await.unwrap() {
+                    Input::Daemon(DaemonInput::Exited { proc, .. }) => w.bridge.apply(PmixEffect::HearOut(proc)),
+                    Input::Daemon(DaemonInput::Pmix(PmixCall::HeardOut(_))) => heard_out += 1,
+                    Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { data, token, .. })) => {
+                        w.bridge.apply(PmixEffect::Reply { token, result: Ok(data) });
+                    }
+                    _ => {}
+                }
+            }
+            if ferrite_pmix_sys::Library::open().is_err() {
+                return;
+            }
+            let library = w.bridge.shared.running().expect("it has served");
+            w.bridge.apply(PmixEffect::Deregister(JobId(1)));
+            assert!(library.ready(Some("dvm@never")).await.is_err(), "it ends");
+            assert!(w.bridge.shared.running().is_none());
+            while let Ok(input) = w.inputs.try_recv() {
+                assert!(!matches!(input, Input::Daemon(DaemonInput::Pmix(PmixCall::Abort { .. }))), "{input:?}");
+            }
+        }
     });
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use ferrite_types::resources::Amounts;
 use ferrite_types::{CampaignId, JobMap, ProcState, Rank, RankSet};
 
 use super::debug::Released;
@@ -133,6 +134,11 @@ impl Phase {
 impl Launch {
     pub(super) fn map(&self) -> &Arc<JobMap> {
         &self.map
+    }
+
+    /// What the job takes as a whole of what all nodes share.
+    pub(super) fn takes_mut(&mut self) -> &mut Amounts {
+        &mut Arc::make_mut(&mut self.map).takes
     }
 
     pub(super) fn procs(&self) -> &[ProcRecord] {

@@ -5,20 +5,31 @@ use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
 use ferrite_rm::params::Params;
 use ferrite_types::{CpuKind, JobSpec, MapBy, MapRequest};
 
+/// How a spawned job belongs to its parent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kinship {
+    /// It is a job of its own.
+    Child,
+    /// Both are worlds of one elastic job.
+    Member,
+}
+
 /// Fills in the parent's placement for a spawned job. The parent's permission to use more processes than slots is
-/// inherited unless somebody says `NOINHERIT`; the rest only where somebody says `INHERIT`.
-pub(super) fn from_parent(spec: &mut JobSpec, parent: &MapRequest, params: &Params) {
+/// inherited unless somebody says `NOINHERIT`; the rest where somebody says `INHERIT`, and by a member of an elastic
+/// job, unless somebody says `NOINHERIT` (spec E72).
+pub(super) fn from_parent(spec: &mut JobSpec, parent: &MapRequest, kinship: Kinship, params: &Params) {
     let said = spec.map.inherit.or(parent.inherit);
     if said != Some(false) {
         let own = spec.apps.iter_mut().filter_map(|app| app.map.as_mut());
         own.chain([&mut spec.map]).for_each(|own| own.oversubscribe = own.oversubscribe.or(parent.oversubscribe));
     }
-    if said.unwrap_or_else(|| params.flag("rmaps_default_inherit").unwrap_or(false)) {
-        inherit(&mut spec.map, parent);
+    let is_member = kinship == Kinship::Member;
+    if said.unwrap_or_else(|| is_member || params.flag("rmaps_default_inherit").unwrap_or(false)) {
+        inherit(&mut spec.map, parent, kinship);
     }
 }
 
-fn inherit(own: &mut MapRequest, parent: &MapRequest) {
+fn inherit(own: &mut MapRequest, parent: &MapRequest, kinship: Kinship) {
     own.inherit = own.inherit.or(parent.inherit);
     own.nolocal |= parent.nolocal;
     own.cpus = own.cpus.or(parent.cpus);
@@ -27,14 +38,13 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
             // A number of processes for each node or object, or a list of places, would contradict the spawned job's.
             None
             | Some(
-                MapBy::PerNode(_)
-                | MapBy::PerObject(..)
-                | MapBy::PerDevice(..)
-                | MapBy::Seq(_)
-                | MapBy::RankFile(_)
-                | MapBy::Device(_),
+                MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::PerDevice(..) | MapBy::Seq(_) | MapBy::RankFile(_),
             ) => None,
-            Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_) | MapBy::PeList(_))) => Some(by.clone()),
+            // Each process of an elastic job has devices as its first ones have.
+            Some(MapBy::Device(_)) if kinship == Kinship::Child => None,
+            Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_) | MapBy::PeList(_) | MapBy::Device(_))) => {
+                Some(by.clone())
+            }
         };
         own.rank_by = own.rank_by.or(parent.rank_by);
         own.pes = own.pes.or(parent.pes).filter(|_| !matches!(own.by, Some(MapBy::PeList(_))));
@@ -67,7 +77,7 @@ pub(super) fn from_params(spec: &mut JobSpec, params: &Params) {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::{AppContext, BindTo, ObjectKind, RankBy};
+    use ferrite_types::{AppContext, BindTo, DeviceKind, DeviceRequest, DeviceWanted, ObjectKind, RankBy};
 
     use super::*;
 
@@ -97,7 +107,13 @@ mod tests {
 
     fn of(own: MapRequest, parent: &MapRequest, set: &[(&str, &str)]) -> MapRequest {
         let mut spec = child(own);
-        from_parent(&mut spec, parent, &params(set));
+        from_parent(&mut spec, parent, Kinship::Child, &params(set));
+        spec.map
+    }
+
+    fn of_member(own: MapRequest, parent: &MapRequest) -> MapRequest {
+        let mut spec = child(own);
+        from_parent(&mut spec, parent, Kinship::Member, &params(&[]));
         spec.map
     }
 
@@ -114,6 +130,28 @@ mod tests {
         assert_eq!(of(own.clone(), &parent(Some(true)), &[]), own);
     }
 
+    // spec E72
+    #[test]
+    fn a_member_of_an_elastic_job_is_placed_as_its_parent() {
+        let nothing = MapRequest::default();
+        assert_eq!(of_member(nothing.clone(), &parent(None)), parent(None));
+        assert_eq!(of_member(nothing.clone(), &parent(Some(false))), nothing);
+        let own = MapRequest { bind_to: Some(BindTo::None), ..nothing.clone() };
+        let mixed = MapRequest { bind_to: Some(BindTo::None), overload: None, bind_limit: None, ..parent(None) };
+        assert_eq!(of_member(own, &parent(None)), mixed);
+        let device = DeviceRequest {
+            wanted: DeviceWanted::Kind(DeviceKind::Gpu),
+            interleave: None,
+            shared: false,
+            per_process: 1,
+        };
+        let with_device = MapRequest { by: Some(MapBy::Device(device)), ..nothing.clone() };
+        assert_eq!(of_member(nothing.clone(), &with_device), with_device);
+        assert_eq!(of(nothing.clone(), &MapRequest { inherit: Some(true), ..with_device }, &[]).by, None);
+        let counted = MapRequest { by: Some(MapBy::PerNode(2)), ..nothing.clone() };
+        assert_eq!(of_member(nothing.clone(), &counted), nothing);
+    }
+
     #[test]
     fn what_a_job_says_itself_stays() {
         let own = MapRequest { by: Some(MapBy::Slot), bind_to: Some(BindTo::None), ..MapRequest::default() };
@@ -127,7 +165,7 @@ mod tests {
     fn an_app_with_its_own_placement_is_oversubscribed_as_the_job_is() {
         let mut spec = child(MapRequest::default());
         spec.apps[0].map = Some(MapRequest { by: Some(MapBy::Node), ..MapRequest::default() });
-        from_parent(&mut spec, &parent(Some(true)), &params(&[]));
+        from_parent(&mut spec, &parent(Some(true)), Kinship::Child, &params(&[]));
         let own = spec.apps[0].map.clone().unwrap();
         assert_eq!((own.by, own.oversubscribe, own.pes), (Some(MapBy::Node), Some(true), None));
     }

@@ -16,9 +16,10 @@ use ferrite_types::{
 use ferrite_wire::control::{Done, JobStatus, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
+use super::notices;
 use super::phase::Launch;
+use super::placement_defaults::{self, Kinship};
 use super::record::Job;
-use super::{notices, placement_defaults};
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
@@ -433,11 +434,13 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
         submission.personality.clone_from(&parent.personality);
     }
     let placement = app.and_then(|app| app.map.as_ref()).unwrap_or(&parent.spec.map);
-    placement_defaults::from_parent(spec, placement, params);
+    let is_member = !submission.separate && parent.spec.options.elastic.is_some();
+    let kinship = if is_member { Kinship::Member } else { Kinship::Child };
+    placement_defaults::from_parent(spec, placement, kinship, params);
     placement_defaults::from_params(spec, params);
     spec.stdin.get_or_insert(StdinTarget::None);
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
-    if !submission.separate && parent.spec.options.elastic.is_some() {
+    if is_member {
         spec.options.elastic = parent.spec.options.elastic;
         // Each process of an elastic job takes what its first ones take, and has their variables (spec E71).
         for (own, app) in spec.apps.iter_mut().zip(app.into_iter().cycle()) {

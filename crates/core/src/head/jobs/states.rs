@@ -297,7 +297,7 @@ impl Head {
     /// Removes a job that is over and keeps its history; a DVM for one job ends with that job and what it has spawned,
     /// and takes the jobs of tools along (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
-        let job = self.jobs.take(id).expect("a job is cleaned up once");
+        let mut job = self.jobs.take(id).expect("a job is cleaned up once");
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));
@@ -315,6 +315,7 @@ impl Head {
         if job.spec.options.elastic.is_some() {
             self.tree_changes(job.root);
         }
+        self.jobs.hand_on_whole(&mut job);
         self.release_slots(&job, cx);
         self.end_dependencies(&job, cx);
         let mut known_at = job.known_at();

@@ -11,6 +11,7 @@ use ferrite_types::{
 use ferrite_wire::{EventInfo, EventRange, EventSource, PmixEvent, ProcEnd, Withdrawal};
 
 use super::notices;
+use super::phase::Launch;
 use super::record::Job;
 use super::registry::Jobs;
 use super::spawn::Birth;
@@ -128,6 +129,21 @@ impl Jobs {
     pub(in crate::head) fn takes_of_tree(&self, root: JobId) -> Amounts {
         let oldest = self.worlds_of(root).first().and_then(|id| self.get(*id));
         oldest.and_then(|job| job.spec.apps.first()).map(|app| app.takes.clone()).unwrap_or_default()
+    }
+
+    /// Hands on what an elastic job takes as a whole of what all nodes share: from a world that is over to the oldest
+    /// that goes on (spec E73).
+    pub(super) fn hand_on_whole(&mut self, job: &mut Job) {
+        if job.spec.options.elastic.is_none() || job.map().takes.is_empty() {
+            return;
+        }
+        let heir = self.worlds_of(job.root).into_iter().find(|id| self.get(*id).is_some_and(Job::is_launched));
+        let Some(heir) = heir.and_then(|id| self.get_mut(id)).and_then(Job::launch_mut) else { return };
+        let Some(had) = job.launch_mut().map(Launch::takes_mut).map(std::mem::take) else { return };
+        for (resource, amount) in had {
+            let whole = heir.takes_mut().entry(resource).or_default();
+            *whole = whole.saturating_add(amount);
+        }
     }
 
     /// The members of a tree and the number of its jobs.

@@ -107,6 +107,7 @@ impl Watch {
                 self.shared.changed.notify_waiters();
             }
             Report::HeardOut(number, all) => drop(self.events.send(Event::HeardOut(number, all))),
+            Report::Idle(number, idle) => drop(self.events.send(Event::Idle(number, idle))),
             Report::Upcall(upcall) => drop(self.events.send(Event::Upcall(upcall))),
         }
     }
