@@ -1,8 +1,8 @@
 """An elastic job of mpi4py: counts in a vector that is spread over its processes until the file STOP is there, and then
-checks what it has counted. It takes four processes at most, and refuses to be fewer than two. When it runs it writes
-a line into the file UP.
+checks what it has counted. It takes four processes at most, and refuses to be fewer than two; with MOST it takes so
+many, and may be one. When it runs it writes a line into the file UP.
 
-    malleable.py UP STOP
+    malleable.py UP STOP [MOST]
 """
 
 import os
@@ -23,8 +23,8 @@ def load(comm):
     return array("q", rows), table, 0, [comm.size]
 
 
-def main(up, stop):
-    job = Job(min=2, max=4)
+def main(up, stop, most=None):
+    job = Job(min=2, max=4) if most is None else Job(min=1, max=int(most))
     x, table, steps, sizes = job.begin(load)
     if steps > 0:
         # A newcomer: the others add this size as well.

@@ -54,7 +54,8 @@ cargo xtask COMMAND
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build --repeat N; --in SUITE:
               in a root of another Debian)
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
-  soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
+  soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build);
+              or N changes of the size of one MPI job (--resizes N --mpich)
   bench       launch, dvm: times beside the peers; elastic: of changes of size; resize: of changes of an MPI
               job's size; fill: of a stream of elastic jobs; slurm: in jobs of it; map: of placement; repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
               plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)

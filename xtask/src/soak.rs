@@ -2,6 +2,8 @@
 //!
 //! Called by hand with 100,000 jobs, and by `cargo xtask test` with fewer; the benchmark uses the same DVM.
 
+mod resizes;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::args::Args;
+use crate::programs::Mpi;
 use crate::runner::{build_product, wait};
 use crate::workspace::product;
 
@@ -31,15 +34,20 @@ const SETTLED: Duration = Duration::from_secs(10);
 /// Interval of looks: no event reports that another process closes a descriptor.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// `cargo xtask soak [--jobs N] [--no-build]`
+/// `cargo xtask soak [--jobs N | --resizes N [--mpich]] [--no-build]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
-    let jobs: usize = args.parsed("--jobs")?.unwrap_or(FULL);
-    let no_build = args.flag("--no-build");
+    let (jobs, resizes): (Option<usize>, Option<usize>) = (args.parsed("--jobs")?, args.parsed("--resizes")?);
+    let (mpich, no_build) = (args.flag("--mpich"), args.flag("--no-build"));
     args.finish()?;
+    ensure!(jobs.is_none() || resizes.is_none(), "--jobs and --resizes are two soaks: name one of them");
+    ensure!(!mpich || resizes.is_some(), "--mpich: only --resizes runs MPI");
     if !no_build {
         build_product()?;
     }
-    run(jobs)
+    match resizes {
+        Some(count) => resizes::run(count, if mpich { Mpi::Mpich5 } else { Mpi::OpenMpi5 }),
+        None => run(jobs.unwrap_or(FULL)),
+    }
 }
 
 /// Runs that many jobs and compares the DVM with what it was after the first ones.

@@ -76,7 +76,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
     let keeper = match guard::enter(&guarded) {
         Ok(keeper) => keeper,
         Err(error) => {
-            detach.fail(&format!("cannot fork: {error}"));
+            detach.fail(&format!("cannot start its guard: {error}"));
             return 1;
         }
     };

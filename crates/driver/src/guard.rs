@@ -126,7 +126,8 @@ pub(crate) fn enter(guarded: &Guarded) -> io::Result<Keeper> {
 
 /// Makes this process the parent of every orphan below it.
 fn adopt_orphans() -> io::Result<()> {
-    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+    let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    done.map_err(|error| io::Error::other(format!("the kernel does not let it adopt orphans ({error})")))
 }
 
 /// Asks the kernel to tell this process to leave when its parent dies.

@@ -16,7 +16,7 @@ use crate::engine::{self, Role, Serving, Setup};
 use crate::guard::{self, Guarded};
 use crate::secret::{self, Secret};
 use crate::session_dir::{self, SessionDir};
-use crate::{host_name, notice, start_log};
+use crate::{host_name, logs, notice, start_log};
 
 /// Options of the command line of `prterun` and `prte`.
 #[derive(Debug)]
@@ -139,6 +139,7 @@ pub fn run_head(run: HeadRun) -> i32 {
 }
 
 fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
+    logs::check(&run.params)?;
     let hostname = host_name();
     let detach = run.serve.as_ref().map_or(Ok(None), come_loose)?;
     // File names contain the pid of the process that the user sees.
@@ -164,7 +165,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         silent: detach.is_some(),
         is_waited_for: detach.is_none(),
     };
-    let keeper = guard::enter(&guarded).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
+    let keeper = guard::enter(&guarded).map_err(|e| format!("{} cannot start its guard: {e}", run.tool))?;
     start_log(&run.params);
     secret::hide_memory();
     let key = Secret::random().map(Rc::new).map_err(|e| format!("no random key for the DVM: {e}"))?;

@@ -5,15 +5,17 @@ mod job_log;
 mod mail;
 mod syslog;
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ferrite_core::{DaemonInput, HeadInput, Input, LogId};
 use ferrite_types::pmix_status::PMIX_ERR_NOT_SUPPORTED;
 use ferrite_types::{JobId, PmixStatus};
-use ferrite_wire::{EventSource, LogEntry, LogRecord};
+use ferrite_wire::{EventSource, LogEntry, LogRecord, StartError};
 
 use self::mail::Mailer;
+use crate::spawn::executable;
 use crate::{Inbox, local_time, params};
 
 /// The logs.
@@ -89,6 +91,36 @@ fn not_asked_for(source: &str, what: &str, parameter: &str) -> PmixStatus {
     PMIX_ERR_NOT_SUPPORTED
 }
 
+/// Looks before a DVM begins whether its logs can be written to: a job that writes there may be hours away.
+///
+/// # Errors
+/// A job log that cannot be opened, or a mail program that cannot be run, with the parameter that names it.
+pub(crate) fn check(parameters: &[(String, String)]) -> Result<(), String> {
+    let path = |name| params::value(parameters, name).filter(|path| !path.is_empty());
+    if let Some(file) = path("ferrite_job_log") {
+        let told = |error| {
+            format!(
+                "the parameter ferrite_job_log names {file:?}, which cannot be written to: {error}.\n\
+                 Name a file of yours in a directory that is there, or leave the parameter out."
+            )
+        };
+        job_log::open(Path::new(file)).map_err(told)?;
+    }
+    if let Some(program) = path("ferrite_sendmail") {
+        let list = std::env::var_os("PATH");
+        let list = list.as_ref().map(|list| list.as_bytes());
+        let told = |error: StartError| {
+            format!(
+                "the parameter ferrite_sendmail names {program:?}, which cannot be run: {}.\n\
+                 Name the site's mail program, or leave the parameter out.",
+                error.detail
+            )
+        };
+        executable(program, list, Path::new(".")).map_err(told)?;
+    }
+    Ok(())
+}
+
 /// Returns a text with its control characters as `#012`, so that no text looks like the line of another writer. Ends
 /// of lines at its end are left out.
 fn in_one_line(text: &str) -> String {
@@ -117,6 +149,23 @@ mod tests {
         let (inbox, outbox) = tokio::sync::mpsc::unbounded_channel();
         let params: Vec<_> = params.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         (Logs::new(inbox, "dvm", &params), outbox)
+    }
+
+    /// A wrong place is told before a DVM begins (spec L135, L136).
+    #[test]
+    fn a_log_that_nobody_can_write_is_refused_with_its_parameter() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |name: &str, path: &Path| check(&[(name.to_owned(), path.to_str().unwrap().to_owned())]);
+        assert_eq!(said("ferrite_job_log", &dir.path().join("log")), Ok(()));
+        let told = said("ferrite_job_log", &dir.path().join("no/log")).unwrap_err();
+        assert!(told.contains("ferrite_job_log names") && told.contains("No such file"), "{told}");
+        let told = said("ferrite_job_log", dir.path()).unwrap_err();
+        assert!(told.contains("Is a directory"), "{told}");
+        assert_eq!(said("ferrite_sendmail", Path::new("true")), Ok(()));
+        for wrong in ["no-such-mailer", "/etc/passwd", "/no/mailer"] {
+            let told = said("ferrite_sendmail", Path::new(wrong)).unwrap_err();
+            assert!(told.contains("ferrite_sendmail names") && told.contains("cannot be run"), "{told}");
+        }
     }
 
     fn record(entry: LogEntry) -> LogRecord {

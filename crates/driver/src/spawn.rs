@@ -28,6 +28,7 @@ use rustix::process::{Pid, Resource, Rlimit, WaitIdOptions, getrlimit, setrlimit
 use crate::{install, params};
 use environ::Environ;
 use limits::Limit;
+pub(crate) use lookup::executable;
 pub(crate) use memory::MemoryPolicy;
 
 /// Size of the child's stack (bytes) for the system calls between clone and exec. Measured use is below 2 KiB.

@@ -53,7 +53,7 @@ pub enum ParamError {
         value: String,
         /// The origin of the value.
         origin: Origin,
-        /// The valid values.
+        /// The valid values, and what is wrong in this one where that is not obvious.
         allowed: String,
     },
     /// A file with a line that is no `name = value`.
@@ -288,7 +288,9 @@ impl Params {
 
     fn bad(&self, name: &str, value: &str, kind: &Kind) -> ParamError {
         let origin = self.values.get(name).map_or(Origin::Runtime, |setting| setting.origin.clone());
-        ParamError::BadValue { name: name.to_owned(), value: value.to_owned(), origin, allowed: kind.to_string() }
+        let fault = kind.fault(value);
+        let allowed = if fault.is_empty() { kind.to_string() } else { format!("{kind}: {fault}") };
+        ParamError::BadValue { name: name.to_owned(), value: value.to_owned(), origin, allowed }
     }
 }
 
@@ -356,6 +358,10 @@ mod tests {
                 refused("plm", "pigeon"),
                 refused("state_base_verbose", "-3"),
                 refused("prte_set_default_slots", "rows"),
+                refused("ferrite_resources", "fpga=2,licence"),
+                refused("prte_if_include", "eth0,10.0.0.0/99"),
+                refused("prte_if_include", "10.0.0.0/99"),
+                refused("prte_set_max_sys_limits", "core:0, stacks"),
             ]
             .join("\n")
         );

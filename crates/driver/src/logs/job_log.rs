@@ -33,7 +33,7 @@ pub(super) fn append(path: &Path, line: &str) -> Result<(), PmixStatus> {
 
 /// Opens the file for its owner only, and no pipe or device, which could stop the event loop. A link at its place may
 /// be another user's.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     let there = file.metadata()?;

@@ -86,9 +86,9 @@ struct Shared {
     wound: Notify,
     next: Cell<u64>,
     patience: Duration,
-    /// The connections that the library got.
+    /// The jobs, connections and events that the library got: it keeps something of each.
     served: Cell<u32>,
-    /// The number of connections after which another process takes this one's place; `None` = never.
+    /// The number of them after which another process takes this one's place; `None` = never.
     most_served: Option<u32>,
 }
 
@@ -113,7 +113,7 @@ struct State {
 #[derive(Clone, Copy)]
 pub(super) struct Question {
     number: u64,
-    /// The connections that it had got by then.
+    /// What it had served by then.
     served: u32,
 }
 
@@ -164,6 +164,7 @@ impl Library {
     pub(super) fn register(&self, info: JobInfo) {
         let more = PATIENCE_A_PROCESS * info.size;
         self.0.state.borrow_mut().allowance += more;
+        self.0.has_served();
         self.order(Order::Register(Box::new(info)));
     }
 
@@ -280,7 +281,7 @@ impl Library {
             Ok(sendmsg(entrance, &[IoSlice::new(&kind)], &mut rights, SendFlags::NOSIGNAL)?)
         };
         self.0.entrance.async_io(Interest::WRITABLE, pass).await?;
-        self.0.served.set(self.0.served.get().saturating_add(1));
+        self.0.has_served();
         self.0.state.borrow_mut().callers.extend(nspace.map(str::to_owned));
         self.0.ping();
         Ok(())
@@ -344,6 +345,7 @@ impl Library {
 
     /// Sends an event if the library's major release is at least `major`.
     pub(super) fn notify_since(&self, major: u32, notice: Notice) {
+        self.0.has_served();
         self.order(Order::Notify(Box::new(notice), major));
     }
 
@@ -366,6 +368,10 @@ impl Shared {
     fn number(&self) -> u64 {
         self.next.set(self.next.get() + 1);
         self.next.get()
+    }
+
+    fn has_served(&self) {
+        self.served.set(self.served.get().saturating_add(1));
     }
 
     fn is_over(&self) -> bool {

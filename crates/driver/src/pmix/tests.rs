@@ -14,7 +14,7 @@ use ferrite_core::DaemonInput;
 fn helper() -> Runner {
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name(library::PROGRAM);
     assert!(program.exists(), "{} is missing: cargo build -p ferrite-pmixd", program.display());
-    Runner { program, patience: Duration::from_secs(30), most_served: 2, env: Default::default() }
+    Runner { program, patience: Duration::from_secs(30), most_served: 3, env: Default::default() }
 }
 
 struct World {

@@ -31,7 +31,7 @@ pub(super) fn directory(wanted: &str, given: bool, home: Option<&[u8]>) -> Resul
 }
 
 /// Finds the file for a program's name; `path` is a list as in `PATH`.
-pub(super) fn executable(program: &str, path: Option<&[u8]>, wdir: &Path) -> Result<PathBuf, StartError> {
+pub(crate) fn executable(program: &str, path: Option<&[u8]>, wdir: &Path) -> Result<PathBuf, StartError> {
     if program.is_empty() {
         return Err(failed("the program's name is empty".to_owned()));
     }

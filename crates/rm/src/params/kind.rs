@@ -55,6 +55,21 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Says what is wrong in a value that is not of this kind, where the kind alone does not show it; otherwise empty.
+    #[must_use]
+    pub fn fault(&self, value: &str) -> String {
+        match self {
+            Kind::Resources => SiteResources::parse(value).err().map_or_else(String::new, |error| error.to_string()),
+            Kind::Limits | Kind::Networks | Kind::Prefixes if value.contains(',') => {
+                let wrong = value.split(',').find(|item| !self.accepts(item));
+                wrong.map_or_else(String::new, |item| format!("{:?} is wrong", item.trim()))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
 /// Formats the valid values as the end of the sentence "it must be ...".
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

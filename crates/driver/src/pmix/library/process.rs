@@ -25,8 +25,8 @@ pub(crate) const PROGRAM: &str = "ferrite-pmixd";
 /// Default time after which an unanswering library counts as hung; a parameter may change it.
 const PATIENCE_MS: u64 = 30_000;
 
-/// The processes that one process of the library serves before another one takes its place: libpmix 4.2.2 keeps 3 KiB
-/// of each that has finalized.
+/// The services of one process of the library before another one takes its place: libpmix 4.2.2 keeps 3 to 6 KiB of
+/// most of them.
 const MOST_SERVED: u32 = 1_000;
 
 /// The way in which the library is run: program, patience and span of service.
@@ -36,7 +36,7 @@ pub(crate) struct Runner {
     pub(in crate::pmix) program: PathBuf,
     /// The time that the library has for an order.
     pub(in crate::pmix) patience: Duration,
-    /// After so many connections another process takes the place of this one, once it serves nobody.
+    /// After so many jobs, connections and events another process takes the place of this one, once it serves nobody.
     pub(in crate::pmix) most_served: u32,
     /// Variables that the program gets, beside those of this process.
     pub(in crate::pmix) env: BTreeMap<String, String>,
