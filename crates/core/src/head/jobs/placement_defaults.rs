@@ -40,15 +40,17 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest, kinship: Kinship) {
             | Some(
                 MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::PerDevice(..) | MapBy::Seq(_) | MapBy::RankFile(_),
             ) => None,
-            // Each process of an elastic job has devices as its first ones have.
+            // Each process of an elastic job has devices as its first ones have; which nodes it gets is the DVM's
+            // choice, which an offer has named (spec E55).
             Some(MapBy::Device(_)) if kinship == Kinship::Child => None,
+            Some(MapBy::Node) if kinship == Kinship::Member => None,
             Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_) | MapBy::PeList(_) | MapBy::Device(_))) => {
                 Some(by.clone())
             }
         };
         own.rank_by = own.rank_by.or(parent.rank_by);
         own.pes = own.pes.or(parent.pes).filter(|_| !matches!(own.by, Some(MapBy::PeList(_))));
-        own.span |= parent.span;
+        own.span |= parent.span && kinship == Kinship::Child;
     }
     if own.bind_to.is_none() {
         own.bind_to = parent.bind_to;
@@ -134,10 +136,13 @@ mod tests {
     #[test]
     fn a_member_of_an_elastic_job_is_placed_as_its_parent() {
         let nothing = MapRequest::default();
-        assert_eq!(of_member(nothing.clone(), &parent(None)), parent(None));
+        let near = |parent| MapRequest { span: false, ..parent };
+        assert_eq!(of_member(nothing.clone(), &parent(None)), near(parent(None)));
+        let spread = MapRequest { by: Some(MapBy::Node), ..parent(None) };
+        assert_eq!(of_member(nothing.clone(), &spread), MapRequest { by: None, ..near(parent(None)) });
         assert_eq!(of_member(nothing.clone(), &parent(Some(false))), nothing);
         let own = MapRequest { bind_to: Some(BindTo::None), ..nothing.clone() };
-        let mixed = MapRequest { bind_to: Some(BindTo::None), overload: None, bind_limit: None, ..parent(None) };
+        let mixed = MapRequest { bind_to: Some(BindTo::None), overload: None, bind_limit: None, ..near(parent(None)) };
         assert_eq!(of_member(own, &parent(None)), mixed);
         let device = DeviceRequest {
             wanted: DeviceWanted::Kind(DeviceKind::Gpu),
