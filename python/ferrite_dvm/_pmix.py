@@ -93,7 +93,8 @@ def _library() -> str:
 
 
 def _event(code: int, infos, count: int) -> Event:
-    request, seconds, slots, affected = "", 0, 0, set()
+    request, seconds, slots = "", 0, 0
+    affected: set = set()
     for info in (infos[i] for i in range(count)):
         kind, data = info.value.type, info.value.data
         if kind == _STRING and info.key == _REQUEST:
@@ -176,7 +177,7 @@ class Client:
             OSError: One of them has ended instead, or there is no server any more.
         """
         names = sorted(procs)
-        array = (_Proc * len(names))(*((nspace.encode(), rank) for nspace, rank in names))
+        array = (_Proc * len(names))(*(_Proc(nspace.encode(), rank) for nspace, rank in names))
         self._check("PMIx_Fence", self._pmix.PMIx_Fence(array, c_size_t(len(names)), None, c_size_t(0)))
 
     def close(self, for_good: bool = False) -> None:

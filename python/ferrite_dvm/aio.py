@@ -66,7 +66,11 @@ class AsyncDvm:
         loop = asyncio.get_running_loop()
         lines: "asyncio.Queue[Optional[Line]]" = asyncio.Queue()
         connection = self.dvm._connection
-        stop = connection.listen(lambda line: loop.call_soon_threadsafe(lines.put_nowait, line))
+
+        def take(line: Optional[Line]) -> None:
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+
+        stop = connection.listen(take)
         try:
             await loop.run_in_executor(None, connection.follow, "all")
             while True:

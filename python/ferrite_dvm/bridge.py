@@ -32,7 +32,7 @@ class Bridge:
         self._errors = tempfile.TemporaryFile()
         try:
             # When this process ends, however that is, the program loses its input and its reader, and ends.
-            self._process = subprocess.Popen(list(command), stdin=far, stdout=far, stderr=self._errors)
+            self._process = subprocess.Popen(list(command), stdin=far.fileno(), stdout=far.fileno(), stderr=self._errors)
         except OSError as error:
             self.socket.close()
             self._errors.close()

@@ -170,7 +170,7 @@ class Connection:
     def _take(self, line: Line) -> None:
         kind, number = line["kind"], line.get("id")
         task = self._tasks.get(number) if number is not None else None
-        if task is not None:
+        if number is not None and task is not None:
             self._on_task(number, task, kind, line)
         elif number in self._asked:
             with self._lock:

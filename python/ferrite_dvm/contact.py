@@ -26,11 +26,11 @@ def find_socket(dvm: Optional[str] = None) -> str:
     """
     wanted = dvm or os.environ.get(VARIABLE) or "search"
     if wanted.startswith("file:"):
-        path = Path(wanted[len("file:") :])
+        file = Path(wanted[len("file:") :])
         try:
-            return _socket_of(path)[1]
+            return _socket_of(file)[1]
         except OSError as error:
-            raise NoDvm(f"cannot read {path}: {error.strerror}") from error
+            raise NoDvm(f"cannot read {file}: {error.strerror}") from error
     if "/" in wanted:
         return wanted
     name = None if wanted == "search" else wanted[len("ns:") :] if wanted.startswith("ns:") else wanted

@@ -92,7 +92,7 @@ class FerriteCluster(SpecCluster):
         elif dvm is not None:
             self.dvm, self._closes = Dvm.connect(dvm), True
         else:
-            start = {"agent": agent, "parameters": parameters, "options": options, "tied": True}
+            start: Dict[str, Any] = {"agent": agent, "parameters": parameters, "options": options, "tied": True}
             self.dvm, self._closes = Dvm.start(list(hosts[:1]) or None, **start), True
         words = ["--nthreads", nthreads, "--memory-limit", memory_limit, "--death-timeout", LONELY, *worker_options]
         worker = {

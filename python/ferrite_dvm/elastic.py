@@ -173,6 +173,12 @@ class Job:
                 has_come = True
         return has_come
 
+    @property
+    def _teller(self) -> _pmix.Client:
+        """The client by which a change was told."""
+        assert self._client is not None
+        return self._client
+
     def _is_open(self, event: Any) -> bool:
         """True for an event that is still to be answered."""
         if event.code == _pmix.GROWTH_OFFERED:
@@ -202,7 +208,7 @@ class Job:
     def _refuse(self, directive: bytes) -> bool:
         """False when the DVM takes no refusal."""
         try:
-            self._client.answer(directive, True)
+            self._teller.answer(directive, True)
         except OSError:
             return False
         return True
@@ -221,9 +227,9 @@ class Change:
 
     def __init__(self, job: Job, kind: int, event: Any, old: MPI.Intracomm, wide: Optional[MPI.Intracomm]) -> None:
         self._job, self._kind, self._event, self._old = job, kind, event, old
-        # All who take part in the move of data.
-        self._wide = wide
-        self._new: Optional[MPI.Intracomm] = None
+        # All who take part in the move of data, and those of them who stay; None before that is known.
+        self._wide: Any = wide
+        self._new: Any = None
 
     @property
     def grows(self) -> bool:
@@ -251,7 +257,7 @@ class Change:
         accepted = None
         if self._old.rank == 0:
             try:
-                self._job._client.answer(directive, value)
+                self._job._teller.answer(directive, value)
                 accepted = True
             except OSError:
                 accepted = False
@@ -292,7 +298,7 @@ class Change:
         ranks, and is dealt out anew along its first axis, as evenly as possible. Anything else is the same everywhere:
         rank 0's value goes to all."""
         if self._new is not None:
-            parts = self._exchange(parts)
+            parts = self._exchange(parts) or ()
         return parts[0] if len(parts) == 1 else parts
 
     def _receive(self) -> Optional[tuple]:
@@ -356,7 +362,7 @@ class Change:
             self._old.Free()
         if self._kind == _SHRINK:
             # Nobody leaves while others are still in a call of MPI with it; see `Job.close`.
-            job._client.meet(job._members)
+            job._teller.meet(job._members)
         if not job.retired:
             job._become(self._new)
         else:
@@ -383,7 +389,7 @@ def _overlap(own: tuple, other: tuple) -> tuple:
 
 def _head(part: Any) -> Optional[tuple]:
     """What a newcomer needs to make a piece of its own; None for what is the same everywhere."""
-    if type(part).__module__ == "numpy" and getattr(part, "shape", ()):
+    if type(part).__module__ == "numpy" and getattr(part, "shape", None):
         row = part.dtype.itemsize
         for length in part.shape[1:]:
             row *= length

@@ -297,8 +297,9 @@ class _Files:
 def _function_of_bash_app(func: Callable[..., Any]) -> Optional[Callable[..., Any]]:
     """Returns the function of a bash app, which returns a line; None for Python apps."""
     inner = getattr(func, "__wrapped__", None)
-    is_bash = isinstance(inner, partial) and inner.func is remote_side_bash_executor
-    return inner.args[0] if is_bash else None
+    if isinstance(inner, partial) and inner.func is remote_side_bash_executor:
+        return inner.args[0]
+    return None
 
 
 def _without_prefix(line: str, is_parallel: bool, name: str) -> str:

@@ -164,8 +164,8 @@ class Task:
         with self._lock:
             stream = self._stream = queue.SimpleQueue()
             for name, pieces in self._kept.items():
-                for piece in pieces:
-                    stream.put((name, piece))
+                for data in pieces:
+                    stream.put((name, data))
             if self.future.done():
                 stream.put(None)
         while True:

