@@ -83,6 +83,8 @@ pub enum DaemonTimer {
     KillStep(JobId),
     /// The next step against processes of a job that were ordered to end while others go on.
     RetireStep(JobId),
+    /// The end of the time that a failed process's descendants have.
+    Descendants(ProcId),
     /// The wait of an unfinished line.
     PartialLine(ProcId, Stream),
     /// The deadline of this daemon's departure.

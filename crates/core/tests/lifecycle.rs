@@ -4,10 +4,12 @@ mod common;
 
 use common::{Cluster, app, job, proc};
 use ferrite_core::{
-    AbortScope, DaemonInput, HeadConfig, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer,
+    AbortScope, DaemonInput, DaemonTimer, HeadConfig, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken,
+    Timer,
 };
 use ferrite_rm::Allocation;
 use ferrite_types::*;
+use ferrite_wire::Stream;
 use ferrite_wire::control::Submission;
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
@@ -467,4 +469,28 @@ fn two_hosts_that_are_named_for_two_processes_get_one_each() {
     assert_eq!(places(&["n1", "n2"], 3, by_slot.clone()), [1, 1, 1], "more than are named: they are whole nodes");
     assert_eq!(places(&["n1"], 3, by_slot), [1, 1, 1]);
     assert_eq!(places(&["n1", "n2"], 2, Some(MapBy::PerNode(2))), [1, 1], "it says by itself how many");
+}
+
+/// What a failed process has started holds its pipes: it is asked to end, and has a moment for that (spec L156).
+#[test]
+fn what_a_failed_process_has_started_may_tidy_up() {
+    let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
+    let (at, _) = dvm.running.remove(&proc(1)).expect("it runs");
+    dvm.input(at, Input::Daemon(DaemonInput::Exited { proc: proc(1), status: ExitStatus::Exited(3) }));
+    dvm.run();
+    assert_eq!(dvm.signals, [(proc(1), Signal::TERM)]);
+    dvm.fire(at.0, Timer::Daemon(DaemonTimer::Descendants(proc(1))));
+    assert_eq!(dvm.signals, [(proc(1), Signal::TERM), (proc(1), Signal::KILL)]);
+    for stream in [Stream::Stdout, Stream::Stderr] {
+        dvm.input(at, Input::Daemon(DaemonInput::OutputClosed { proc: proc(1), stream }));
+    }
+    dvm.run();
+    assert_eq!(dvm.exit_code(), 3);
+    // Those that were ordered to end have had SIGTERM, and get SIGKILL in their turn.
+    let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
+    dvm.pipes_stay_open = true;
+    dvm.exit_proc(0, ExitStatus::Exited(1));
+    let of_other: Vec<Signal> =
+        dvm.signals.iter().filter(|(of, _)| *of == proc(1)).map(|(_, signal)| *signal).collect();
+    assert_eq!(of_other, [Signal::CONT, Signal::TERM]);
 }

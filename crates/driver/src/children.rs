@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, SpawnRequest};
@@ -48,6 +49,9 @@ const MARK: &str = "PRTE_LOCAL_PROC";
 
 /// Number of passes over the process tree when a job is killed: a process that is to die may start another meanwhile.
 const KILL_PASSES: usize = 4;
+
+/// The time that helpers of a program have after its end. Those of Python remove its semaphores, in milliseconds.
+const TIDIED_UP: Duration = Duration::from_millis(200);
 
 /// The processes that this daemon started for jobs.
 pub(crate) struct Processes {
@@ -336,9 +340,13 @@ impl StartedOnes {
         }
     }
 
-    /// Ends these processes with all that they have started, and forgets them.
+    /// Ends these processes with all that they have started, and forgets them. When they have ended themselves, what
+    /// they have left gets SIGTERM and a moment before SIGKILL: helpers of a program tidy up after it (spec L156).
     fn end_all(&self, wanted: impl Fn(ProcId) -> bool) {
         let gone: Vec<_> = self.table.borrow_mut().extract_if(.., |proc, _| wanted(*proc)).collect();
+        if gone.iter().all(|(_, local)| local.reaped) {
+            return self.end_left(&gone);
+        }
         let left = || {
             let of_job = |o| gone.iter().any(|(proc, local)| belongs_to(o, *proc, local.group));
             let mut left = self.orphans.matching(of_job);
@@ -351,6 +359,25 @@ impl StartedOnes {
         let first = left();
         gone.iter().for_each(|(_, local)| local.end());
         send_to_each(first, left, Signal::KILL);
+    }
+
+    /// Ends what these processes have left.
+    fn end_left(&self, gone: &[(ProcId, Local)]) {
+        let of_job = |orphan| gone.iter().any(|(proc, local)| belongs_to(orphan, *proc, local.group));
+        let asked: HashSet<(Pid, u64)> =
+            self.orphans.matching(of_job).into_iter().filter_map(|pid| Some((pid, tree::began(pid)?))).collect();
+        if asked.is_empty() {
+            return;
+        }
+        send_to_each(asked.iter().map(|(pid, _)| *pid).collect(), Vec::new, Signal::TERM);
+        let (orphans, procs) = (Rc::clone(&self.orphans), gone.iter().map(|(proc, _)| *proc).collect::<Vec<_>>());
+        spawn_local(async move {
+            tokio::time::sleep(TIDIED_UP).await;
+            // By now others may have these numbers, also that of the group.
+            let is_same = |pid| tree::began(pid).is_some_and(|began| asked.contains(&(pid, began)));
+            let is_left = |pid| is_same(pid) || procs.iter().any(|proc| belongs_to(pid, *proc, None));
+            send_to_each(orphans.matching(is_left), || orphans.matching(is_left), Signal::KILL);
+        });
     }
 
     /// Takes charge of a new process. When that is impossible the process does not stay.

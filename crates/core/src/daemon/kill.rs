@@ -19,6 +19,8 @@ pub(super) enum KillStep {
 
 /// The time between SIGTERM and SIGKILL (milliseconds): twice the field's 250.
 const TERM_GRACE_MS: u64 = 500;
+/// The time that what a failed process has started has between SIGTERM and SIGKILL (milliseconds).
+const TIDY_MS: u64 = 200;
 /// The time between SIGKILL and the end of the wait for pipes (milliseconds).
 const KILL_GRACE_MS: u64 = 1_000;
 
@@ -52,6 +54,25 @@ impl Daemon {
             self.close_pipes(id, cx);
         }
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, KILL_GRACE_MS));
+    }
+
+    /// Ends what a failed process has started: it holds the pipes, and would delay the end of the job. It has a moment
+    /// to tidy up, as Python's resource tracker does (spec L156).
+    pub(super) fn end_descendants(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&proc.job) else { return };
+        if job.kill.is_some() || job.procs.get(&proc.rank).is_none_or(|local| local.is_retired) {
+            // They have had SIGTERM as well, and SIGKILL follows.
+            return;
+        }
+        cx.effect(Effect::Signal { proc, signal: Signal::TERM });
+        cx.set_timer(DaemonTimer::Descendants(proc), after(cx.now, TIDY_MS));
+    }
+
+    /// Sends SIGKILL to what has ignored SIGTERM.
+    pub(super) fn on_descendants_late(&mut self, proc: ProcId, cx: &mut Cx) {
+        if self.proc(proc).is_some_and(|local| local.exit.is_some() && !local.output_is_through()) {
+            cx.effect(Effect::Signal { proc, signal: Signal::KILL });
+        }
     }
 
     /// Notes processes that are to end: the head hears of each end at once (spec E57).

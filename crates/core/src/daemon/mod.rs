@@ -207,6 +207,7 @@ impl Daemon {
             DaemonTimer::Log(id) => self.on_log_deadline(id, cx),
             DaemonTimer::KillStep(job) => self.on_kill_step(job, cx),
             DaemonTimer::RetireStep(job) => self.on_retire_step(job, cx),
+            DaemonTimer::Descendants(proc) => self.on_descendants_late(proc, cx),
             DaemonTimer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             DaemonTimer::LastWords => self.part_with_clients(cx),
             DaemonTimer::Departure => self.on_departure_deadline(cx),

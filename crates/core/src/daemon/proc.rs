@@ -180,8 +180,7 @@ impl Daemon {
         local.exit = Some(status);
         set_state(local, proc, ProcState::WaitpidFired, cx);
         if !local.output_is_through() && !status.is_success() {
-            // Its descendants hold its pipes and would delay the job's end: they are killed with a failed process.
-            cx.effect(Effect::Signal { proc, signal: Signal::KILL });
+            self.end_descendants(proc, cx);
         }
         self.on_stdin_closed(proc, cx);
         if !self.proc(proc).is_none_or(LocalProc::output_is_through) {

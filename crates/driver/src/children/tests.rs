@@ -266,6 +266,7 @@ fn a_signal_reaches_what_was_left_behind_by_a_reaped_process() {
     });
 }
 
+// spec L156
 #[test]
 fn cleaning_a_job_ends_its_orphans_and_no_others() {
     world(|mut w| async move {
@@ -290,6 +291,29 @@ fn cleaning_a_job_ends_its_orphans_and_no_others() {
         while Path::new(&format!("/proc/{kept}")).exists() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    });
+}
+
+/// Helpers of a program tidy up after its end (spec L156).
+#[test]
+fn what_a_process_has_left_may_tidy_up_and_does_not_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!(
+        "cd {}; sh -c \"trap 'touch tidied; exit' TERM; touch one; while :; do sleep 0.01; done\" >/dev/null 2>&1 & \
+         first=$!; sh -c \"trap '' TERM; touch two; exec sleep 1000\" >/dev/null 2>&1 & echo $first $!; \
+         while ! test -e one -a -e two; do sleep 0.01; done",
+        dir.path().display()
+    );
+    world(|mut w| async move {
+        w.spawn(0, request(&script));
+        let pids = w.line_of(0).await;
+        let (tidies, stays) = pids.split_once(' ').unwrap();
+        assert!(w.exit().await.is_success());
+        w.processes.clean_job(job());
+        until_dead(tidies).await;
+        assert!(dir.path().join("tidied").exists());
+        assert!(is_alive(stays), "it has more time");
+        until_dead(stays).await;
     });
 }
 
