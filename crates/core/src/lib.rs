@@ -24,6 +24,7 @@ mod transport;
 pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
+pub use daemon::TIDY_MS;
 pub use effect::{
     Account, BatchEffect, Effect, Effects, PmixEffect, Recall, Recalled, Registration, RelayEffect, Share, Sink,
     SpawnRequest, StageEffect, Transition,

@@ -471,7 +471,7 @@ fn two_hosts_that_are_named_for_two_processes_get_one_each() {
     assert_eq!(places(&["n1", "n2"], 2, Some(MapBy::PerNode(2))), [1, 1], "it says by itself how many");
 }
 
-/// What a failed process has started holds its pipes: it is asked to end, and has a moment for that (spec L156).
+/// The descendants of a failed process hold its pipes: they are asked to end, and have a moment for that (spec L156).
 #[test]
 fn what_a_failed_process_has_started_may_tidy_up() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
@@ -486,7 +486,7 @@ fn what_a_failed_process_has_started_may_tidy_up() {
     }
     dvm.run();
     assert_eq!(dvm.exit_code(), 3);
-    // Those that were ordered to end have had SIGTERM, and get SIGKILL in their turn.
+    // A process that was ordered to end gets SIGTERM once, and SIGKILL in its turn.
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
     dvm.pipes_stay_open = true;
     dvm.exit_proc(0, ExitStatus::Exited(1));

@@ -257,7 +257,7 @@ fn an_offer_keeps_what_all_nodes_share() {
     assert_eq!(shared(&mut dvm, 92), "licence 0/3");
 }
 
-/// What an elastic job takes as a whole is its own until the last of its worlds is over (spec E73).
+/// An elastic job keeps its share of the DVM's resources until the last of its worlds is over (spec E73).
 #[test]
 fn what_a_job_takes_as_a_whole_follows_it() {
     let mut params = ELASTIC.to_vec();

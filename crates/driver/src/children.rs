@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrite_core::{DaemonInput, Input, SpawnRequest};
+use ferrite_core::{DaemonInput, Input, SpawnRequest, TIDY_MS};
 use ferrite_types::{self as types, ExitStatus, JobId, ProcId};
 use ferrite_wire::{StartError, StartErrorKind, Stream};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid};
@@ -49,9 +49,6 @@ const MARK: &str = "PRTE_LOCAL_PROC";
 
 /// Number of passes over the process tree when a job is killed: a process that is to die may start another meanwhile.
 const KILL_PASSES: usize = 4;
-
-/// The time that helpers of a program have after its end. Those of Python remove its semaphores, in milliseconds.
-const TIDIED_UP: Duration = Duration::from_millis(200);
 
 /// The processes that this daemon started for jobs.
 pub(crate) struct Processes {
@@ -372,7 +369,7 @@ impl StartedOnes {
         send_to_each(asked.iter().map(|(pid, _)| *pid).collect(), Vec::new, Signal::TERM);
         let (orphans, procs) = (Rc::clone(&self.orphans), gone.iter().map(|(proc, _)| *proc).collect::<Vec<_>>());
         spawn_local(async move {
-            tokio::time::sleep(TIDIED_UP).await;
+            tokio::time::sleep(Duration::from_millis(TIDY_MS)).await;
             // By now others may have these numbers, also that of the group.
             let is_same = |pid| tree::began(pid).is_some_and(|began| asked.contains(&(pid, began)));
             let is_left = |pid| is_same(pid) || procs.iter().any(|proc| belongs_to(pid, *proc, None));

@@ -145,7 +145,7 @@ fn the_python_packages_have_the_types_that_they_state(c: &Context) -> Result<()>
     let programs = type_checker().ok_or_else(|| Skipped("mypy is not installed: cargo xtask setup".into()))?;
     let cache = c.bed().shared().join("mypy");
     let packages = ["ferrite_dvm", "snakemake_executor_plugin_ferrite"].map(|name| root().join("python").join(name));
-    // What the adapters are for need not be installed.
+    // The workflow systems need not be installed.
     run_of(c, &programs, "mypy", |call| {
         call.words(["--ignore-missing-imports", "--cache-dir"])?.words([cache])?.words(packages)
     })?;

@@ -28,7 +28,7 @@ const RECORDS_BYTES: u64 = 6 << 20;
 const FEW: usize = 32;
 /// A change that takes longer hangs.
 const HANGS: Duration = Duration::from_secs(120);
-/// What keeps records of the job: the names of the programs.
+/// The programs that keep records of the job.
 const PROGRAMS: [&str; 3] = ["prte", "prted", "ferrite-pmixd"];
 
 /// What the programs of a DVM hold together.

@@ -19,8 +19,9 @@ pub(super) enum KillStep {
 
 /// The time between SIGTERM and SIGKILL (milliseconds): twice the field's 250.
 const TERM_GRACE_MS: u64 = 500;
-/// The time that what a failed process has started has between SIGTERM and SIGKILL (milliseconds).
-const TIDY_MS: u64 = 200;
+/// The time between SIGTERM and SIGKILL of processes that a process has started and left (milliseconds). Python's
+/// resource tracker needs a few of them to remove semaphores (spec L156).
+pub const TIDY_MS: u64 = 200;
 /// The time between SIGKILL and the end of the wait for pipes (milliseconds).
 const KILL_GRACE_MS: u64 = 1_000;
 
@@ -56,8 +57,8 @@ impl Daemon {
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, KILL_GRACE_MS));
     }
 
-    /// Ends what a failed process has started: it holds the pipes, and would delay the end of the job. It has a moment
-    /// to tidy up, as Python's resource tracker does (spec L156).
+    /// Ends the descendants of a failed process: they hold its pipes, and would delay the end of the job. They have a
+    /// moment to tidy up (spec L156).
     pub(super) fn end_descendants(&mut self, proc: ProcId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&proc.job) else { return };
         if job.kill.is_some() || job.procs.get(&proc.rank).is_none_or(|local| local.is_retired) {
@@ -68,7 +69,7 @@ impl Daemon {
         cx.set_timer(DaemonTimer::Descendants(proc), after(cx.now, TIDY_MS));
     }
 
-    /// Sends SIGKILL to what has ignored SIGTERM.
+    /// Sends SIGKILL to descendants that have ignored SIGTERM.
     pub(super) fn on_descendants_late(&mut self, proc: ProcId, cx: &mut Cx) {
         if self.proc(proc).is_some_and(|local| local.exit.is_some() && !local.output_is_through()) {
             cx.effect(Effect::Signal { proc, signal: Signal::KILL });

@@ -46,6 +46,7 @@ pub(crate) use self::settings::Settings;
 
 pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{concatenate, merge, participants};
+pub use self::kill::TIDY_MS;
 use crate::cx::Cx;
 use crate::launches::Launches;
 use crate::preload::Receiving;

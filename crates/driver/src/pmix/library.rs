@@ -113,7 +113,7 @@ struct State {
 #[derive(Clone, Copy)]
 pub(super) struct Question {
     number: u64,
-    /// What it had served by then.
+    /// The number of its services by then.
     served: u32,
 }
 

@@ -33,6 +33,7 @@ mod published;
 mod pulls;
 mod query;
 mod rendezvous;
+mod renewal;
 mod session_control;
 mod spawn;
 mod tools;
@@ -368,28 +369,8 @@ impl Shared {
         self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
         if let Some(library) = self.running() {
             library.deregister(nspace);
-            if self.is_unused() {
-                self.idle.set(library.ask_idle());
-            }
+            self.ask_idle(&library);
         }
-    }
-
-    /// True when nobody here needs the library, as far as this process knows.
-    fn is_unused(&self) -> bool {
-        self.jobs.borrow().is_empty() && self.ended.borrow().is_empty() && Rc::strong_count(&self.guests) == 1
-    }
-
-    /// Ends a library that has served its time and serves nobody: the next caller gets a new one (spec L155).
-    /// True when it ends.
-    fn renew(&self, number: u64, idle: bool) -> bool {
-        let (Some(question), Some(library)) = (self.idle.take(), self.running()) else { return false };
-        if !self.is_unused() || !library.is_idle(&question, number, idle) {
-            return false;
-        }
-        tracing::debug!("the PMIx server has served its time, and the next caller gets a new one");
-        *self.library.borrow_mut() = None;
-        library.end();
-        true
     }
 
     fn hear_out(&self, proc: ProcId) {

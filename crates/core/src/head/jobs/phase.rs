@@ -136,7 +136,7 @@ impl Launch {
         &self.map
     }
 
-    /// What the job takes as a whole of what all nodes share.
+    /// The shared resources that the job takes as a whole.
     pub(super) fn takes_mut(&mut self) -> &mut Amounts {
         &mut Arc::make_mut(&mut self.map).takes
     }

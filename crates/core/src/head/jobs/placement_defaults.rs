@@ -5,7 +5,7 @@ use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
 use ferrite_rm::params::Params;
 use ferrite_types::{CpuKind, JobSpec, MapBy, MapRequest};
 
-/// How a spawned job belongs to its parent.
+/// The relation of a spawned job to its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kinship {
     /// It is a job of its own.
