@@ -23,11 +23,17 @@ fn patient(submission: Submission) -> Submission {
     Submission { wait_for_slots: true, ..submission }
 }
 
-/// An elastic job of one process on n0, of which each takes a unit.
-fn elastic_taking(takes: &str) -> Submission {
+/// An elastic job of one process on n0.
+fn elastic() -> Submission {
     let mut submission = on("solver", &["n0"]);
     submission.spec.options.elastic = Some(SizeRange { min: 1, max: 8 });
     submission.spec.options.grace = Some(Grace { time: Duration::from_secs(10), signal: None });
+    submission
+}
+
+/// The same, of which each process takes a unit.
+fn elastic_taking(takes: &str) -> Submission {
+    let mut submission = elastic();
     submission.spec.apps[0].takes = parse_takes(takes).expect("amounts").each;
     submission
 }
@@ -67,7 +73,9 @@ fn order(size: SizeChange) -> Request {
 }
 
 fn spawn(dvm: &mut Cluster, by: ProcId, count: u32) {
-    let submission = Box::new(Submission::of(job("world", count)));
+    // It says nothing about its placement.
+    let spec = JobSpec { map: MapRequest::default(), ..job("world", count) };
+    let submission = Box::new(Submission::of(spec));
     let at = dvm.running[&by].0;
     let call = PmixCall::Spawn { proc: by, submission, token: PmixToken(7) };
     dvm.input(at, Input::Daemon(DaemonInput::Pmix(call)));
@@ -107,9 +115,8 @@ fn what_no_node_has_is_refused_at_once() {
     }
 }
 
-/// Devices belong to one job at a time, unless it shares them (spec L148).
-#[test]
-fn a_job_waits_for_the_devices_of_another() {
+/// Nodes of four cores, of which the first one has so many GPUs.
+fn dvm_of_machines(nodes: u32, gpus: u32, params: &[(&str, &str)]) -> Cluster {
     let gpu = |index: u32| Device {
         kind: DeviceKind::Gpu,
         name: format!("cuda{index}"),
@@ -118,11 +125,18 @@ fn a_job_waits_for_the_devices_of_another() {
         uuid: Some(format!("GPU-{index}")),
         cpus: (0..4).collect(),
     };
-    let mut config = Cluster::config(1, &[], true);
-    config.topology = Some(Topology { devices: vec![gpu(0), gpu(1)], ..Topology::uniform(1, 4, 1) });
+    let mut config = Cluster::config(nodes, params, true);
+    config.topology = Some(Topology { devices: (0..gpus).map(gpu).collect(), ..Topology::uniform(1, 4, 1) });
     let mut dvm = Cluster::of(config);
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
+    dvm
+}
+
+/// Devices belong to one job at a time, unless it shares them (spec L148).
+#[test]
+fn a_job_waits_for_the_devices_of_another() {
+    let mut dvm = dvm_of_machines(1, 2, &[]);
     let by_device = |np| {
         let mut spec = job("a.out", np);
         parse_map_by("device=gpu").expect("a directive").apply(&mut spec.map);
@@ -162,6 +176,83 @@ fn an_elastic_job_is_offered_only_what_it_can_use() {
     assert_eq!(spawned, 2, "the third has no unit");
     dvm.exit_all();
     assert_eq!(in_use(&mut dvm, 92), "n0 fpga 0/2, n1 fpga 0/1");
+}
+
+/// The slots that are in use, or are kept, on each node.
+fn slots_in_use(dvm: &Cluster) -> Vec<u32> {
+    dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").nodes().iter().map(|node| node.slots_inuse).collect()
+}
+
+fn by(submission: Submission, directive: &str) -> Submission {
+    let mut submission = submission;
+    submission.spec.map = MapRequest::default();
+    parse_map_by(directive).expect("a directive").apply(&mut submission.spec.map);
+    submission
+}
+
+/// An offer keeps slots with the processors that each process takes, and others are not bound to these (spec E74).
+#[test]
+fn an_offer_has_processors_for_each_process() {
+    let mut dvm = dvm_of_machines(2, 0, ELASTIC);
+    dvm.submit(1, by(elastic(), "slot:pe=2"));
+    dvm.ask(2, order(SizeChange::More(4)));
+    assert!(text_of(&dvm, 2).contains("3 slots with 2 cores each are free"), "{}", text_of(&dvm, 2));
+    dvm.ask(3, order(SizeChange::More(3)));
+    assert_eq!(slots_in_use(&dvm), [2, 2]);
+    dvm.submit(4, by(Submission::of(job("a.out", 1)), "slot:pe=2"));
+    assert_ne!(dvm.code_of(4), 0, "the cores are kept for the job");
+    spawn(&mut dvm, rank(1, 0), 3);
+    assert!(text_of(&dvm, 3).contains("Done"), "{}", text_of(&dvm, 3));
+    assert_eq!(slots_in_use(&dvm), [2, 2]);
+    dvm.exit_all();
+    dvm.submit(5, by(Submission::of(job("a.out", 4)), "slot:pe=2"));
+    assert_eq!(running(&dvm, 4), 4, "all cores are free again");
+}
+
+/// A spawn that asks for more than the offer leaves it as it was, with its processors (spec E55, E74).
+#[test]
+fn a_spawn_that_finds_no_processors_leaves_the_offer() {
+    let mut dvm = dvm_of_machines(2, 0, ELASTIC);
+    dvm.submit(1, by(elastic(), "slot:pe=2"));
+    dvm.ask(2, order(SizeChange::More(2)));
+    spawn(&mut dvm, rank(1, 0), 4);
+    assert_eq!((running(&dvm, 2), slots_in_use(&dvm)), (0, vec![2, 1]));
+    dvm.submit(3, by(Submission::of(job("a.out", 2)), "slot:pe=2"));
+    assert_ne!(dvm.code_of(3), 0, "cores for one are free");
+    spawn(&mut dvm, rank(1, 0), 2);
+    assert!(text_of(&dvm, 2).contains("Done"), "{}", text_of(&dvm, 2));
+}
+
+/// An offer keeps slots with the devices that each process gets (spec E74).
+#[test]
+fn an_offer_has_devices_for_each_process() {
+    let mut dvm = dvm_of_machines(1, 2, ELASTIC);
+    let submission = by(elastic(), "device=gpu");
+    dvm.submit(1, submission);
+    assert_eq!(in_use(&mut dvm, 90), "n0 gpu 1/2");
+    dvm.ask(2, order(SizeChange::More(2)));
+    assert!(text_of(&dvm, 2).contains("1 slot with its devices each is free"), "{}", text_of(&dvm, 2));
+    dvm.ask(3, order(SizeChange::More(1)));
+    assert_eq!(in_use(&mut dvm, 91), "n0 gpu 2/2");
+    spawn(&mut dvm, rank(1, 0), 1);
+    assert!(text_of(&dvm, 3).contains("Done"), "{}", text_of(&dvm, 3));
+    assert_eq!(in_use(&mut dvm, 92), "n0 gpu 2/2");
+    dvm.exit_all();
+    assert_eq!(in_use(&mut dvm, 93), "n0 gpu 0/2");
+}
+
+/// An offer has no slot of a node that the job does not use (`:nolocal`, spec E74).
+#[test]
+fn an_offer_names_no_node_that_the_job_avoids() {
+    let mut dvm = dvm_with(2, ELASTIC);
+    let mut submission = by(elastic(), "slot:nolocal");
+    submission.spec.apps[0].hosts.hosts.clear();
+    dvm.submit(1, submission);
+    assert_eq!(slots_in_use(&dvm), [0, 1]);
+    dvm.ask(2, order(SizeChange::More(4)));
+    assert!(text_of(&dvm, 2).contains("3 slots are free"), "{}", text_of(&dvm, 2));
+    dvm.ask(3, order(SizeChange::More(3)));
+    assert_eq!(slots_in_use(&dvm), [0, 4]);
 }
 
 /// What an offer keeps is free again when its time is over (spec L149).

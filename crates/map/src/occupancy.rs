@@ -252,14 +252,8 @@ impl Occupancy {
         self.nodes.get(&node).map(|n| n.cpus.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// Returns the number of processes of which each finds this on a node; `None` = any number, as they take nothing of
-    /// it.
-    #[must_use]
-    pub fn room(&self, node: &NodeRecord, takes: &Amounts) -> Option<u32> {
-        self.room_beside(node, takes, &Amounts::new())
-    }
-
-    /// Returns the same beside other processes of the job, which take `own` in all.
+    /// Returns the number of processes of which each finds this on a node, beside what the job takes otherwise. `None`
+    /// = any number, as they take nothing of it.
     pub(crate) fn room_beside(&self, node: &NodeRecord, takes: &Amounts, own: &Amounts) -> Option<u32> {
         let room = |(resource, amount): (&String, &u64)| {
             let (there, taken) = self.amount(node, resource).unwrap_or_default();
@@ -268,30 +262,6 @@ impl Occupancy {
         };
         let of_node = takes.iter().filter(|(resource, _)| !self.is_shared(resource));
         of_node.map(room).min().map(|room| u32::try_from(room).unwrap_or(u32::MAX))
-    }
-
-    /// Keeps what processes would take of a node and of what all nodes share, for a job that may have them.
-    pub fn keep(&mut self, node: NodeId, count: u32, takes: &Amounts) {
-        for (resource, amount) in takes {
-            let amount = amount.saturating_mul(count.into());
-            match self.is_shared(resource) {
-                true => take(&mut self.shared, resource, amount),
-                false => take(&mut self.nodes.entry(node).or_default().amounts, resource, amount),
-            }
-        }
-    }
-
-    /// Gives back what was kept.
-    pub fn give_back(&mut self, node: NodeId, count: u32, takes: &Amounts) {
-        for (resource, amount) in takes {
-            let amount = amount.saturating_mul(count.into());
-            let used = match self.is_shared(resource) {
-                true => Some(&mut self.shared),
-                false => self.nodes.get_mut(&node).map(|used| &mut used.amounts),
-            };
-            used.into_iter().for_each(|used| leave(used, resource, amount));
-        }
-        self.forget_if_idle(node);
     }
 
     fn forget_if_idle(&mut self, node: NodeId) {

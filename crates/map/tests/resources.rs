@@ -140,10 +140,6 @@ fn a_job_takes_once_what_it_takes_as_a_whole() {
     occupancy.claim(&mut pool, &map).unwrap();
     occupancy.release(&mut pool, &map);
     assert_eq!(occupancy, occupancy.idle());
-    occupancy.keep(pool[0].id, 2, &parse_takes("licence=2").unwrap().each);
-    assert_eq!(occupancy.shared_amount("licence"), Some((5, 4)));
-    occupancy.give_back(pool[0].id, 2, &parse_takes("licence=2").unwrap().each);
-    assert_eq!(occupancy, occupancy.idle());
 }
 
 #[test]

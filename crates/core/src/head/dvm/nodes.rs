@@ -307,18 +307,6 @@ impl Pool {
         used.claim(&mut self.nodes, map)
     }
 
-    /// Keeps slots of a node for a job that may want them.
-    pub(in crate::head) fn keep_slots(&mut self, node: NodeId, slots: u32) {
-        self.nodes[node.0 as usize].slots_inuse += slots;
-    }
-
-    /// Gives slots back that were kept.
-    pub(in crate::head) fn free_slots_of(&mut self, node: NodeId, slots: u32) {
-        let node = &mut self.nodes[node.0 as usize];
-        debug_assert!(node.slots_inuse >= slots, "more is given back than was kept");
-        node.slots_inuse = node.slots_inuse.saturating_sub(slots);
-    }
-
     /// Releases the slots of a mapped job.
     pub(in crate::head) fn release(&mut self, used: &mut Occupancy, map: &JobMap) {
         used.release(&mut self.nodes, map);

@@ -21,6 +21,7 @@ mod ranges;
 mod requester;
 mod requests;
 mod retirements;
+mod room;
 mod shrink;
 mod sizes;
 mod turns;

@@ -1,11 +1,11 @@
-//! Offers of more processes to an elastic job: slots are kept for it until it spawns, refuses, or its time is over
-//! (spec E54 to E56).
+//! Offers of more processes to an elastic job: the places that they would have are kept for it until it spawns,
+//! refuses, or its time is over (spec E54 to E56).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::pmix_status::FERRITE_GROWTH_OFFERED;
 use ferrite_types::resources::{Amounts, amounts_in_words};
-use ferrite_types::{CampaignId, Duration, JobId, NodeId, PmixStatus, ProcId, SessionId};
+use ferrite_types::{CampaignId, Duration, JobId, JobMap, NodeId, PmixStatus, ProcId, SessionId};
 use ferrite_wire::{
     EventInfo, EventRange, EventSource, GrowRequest, GrowthOffer, Inheritance, JobResize, JobResizeOutcome, PmixEvent,
     Resize, ResizeOutcome, ResizeRequest, SessionTerms,
@@ -24,10 +24,8 @@ use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ER
 pub(super) struct Offer {
     /// Their number.
     pub(super) procs: u32,
-    /// The slots that are kept for them.
-    reserved: BTreeMap<NodeId, u32>,
-    /// What each of them takes besides a slot; it is kept too.
-    takes: Amounts,
+    /// Their places, with all that they would take there; `None` = nothing is kept (any more).
+    kept: Option<JobMap>,
     /// The session in which they are to run.
     session: SessionId,
     /// The spawned job that has got the slots, and is being started.
@@ -39,7 +37,8 @@ pub(super) struct Offer {
 impl Offer {
     /// The slots that are kept on these nodes.
     pub(super) fn kept_on(&self, nodes: &BTreeSet<NodeId>) -> u32 {
-        self.reserved.iter().filter(|(node, _)| nodes.contains(node)).map(|(_, slots)| slots).sum()
+        let kept = self.kept.as_ref().map(slots_of).unwrap_or_default();
+        kept.iter().filter(|(node, _)| nodes.contains(node)).map(|(_, slots)| slots).sum()
     }
 }
 
@@ -48,11 +47,9 @@ impl Head {
     pub(super) fn offer(&mut self, root: JobId, count: u32, ask: &JobResize, cx: &mut Cx) -> Result<(), String> {
         let seconds = self.offer_time(ask)?;
         let session = self.jobs.session_of_tree(root);
-        let takes = self.jobs.takes_of_tree(root);
-        let reserved =
-            self.keep_slots(session, count, &takes, &[]).map_err(|free| too_few(ask.job, count, free, &takes))?;
+        let kept = Some(self.keep_newcomers(root, ask.job, count, &[])?);
         let id = self.elastic.campaigns.number();
-        let offer = Offer { procs: count, reserved, takes, session, taker: None, brought: Vec::new() };
+        let offer = Offer { procs: count, kept, session, taker: None, brought: Vec::new() };
         self.open_size_change(root, ask, (seconds, id), What::Offer(offer), cx);
         self.present(root, cx);
         Ok(())
@@ -66,14 +63,14 @@ impl Head {
         }
     }
 
-    /// Gets nodes for an offer for which too few slots are free (spec E69). Returns the campaign that is to begin, if
-    /// no manager has to grant them first.
+    /// Gets nodes for an offer that has no room (spec E69), unless what is short is shared by all nodes (spec L151).
+    /// `why` is the refusal of the map. Returns the campaign that is to begin, if no manager has to grant them first.
     pub(super) fn get_nodes_for_offer(
         &mut self,
         root: JobId,
         count: u32,
         ask: &JobResize,
-        nodes: &GrowRequest,
+        (nodes, why): (&GrowRequest, &str),
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, String> {
         let seconds = self.offer_time(ask)?;
@@ -92,13 +89,12 @@ impl Head {
         // A grow changes the slots of nodes that are there already; a refused offer changes nothing.
         let planned = self.plan_grow(&request).map_err(|reason| reason.cause)?;
         if planned.nodes.is_empty() && planned.more == 0 && request.rm_job.is_none() {
-            let lack = self.lack(root, ask.job, count);
-            return Err(format!("The named nodes are in the DVM already. {lack}"));
+            return Err(format!("The named nodes are in the DVM already. {}", self.lack(root, ask.job, count, why)));
         }
         let (campaign, resize) = self.resize(&ResizeRequest::Grow(request), Requester::Offer(root), cx);
         match resize.outcome {
             ResizeOutcome::Refused { cause, .. } | ResizeOutcome::Failed { cause, .. } => Err(cause),
-            ResizeOutcome::Unchanged | ResizeOutcome::Done => Err(self.lack(root, ask.job, count)),
+            ResizeOutcome::Unchanged | ResizeOutcome::Done => Err(self.lack(root, ask.job, count, why)),
             ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
                 self.open_size_change(root, ask, (seconds, id), What::Coming(count), cx);
                 Ok(campaign)
@@ -116,19 +112,17 @@ impl Head {
             return self.return_unused(&brought, cx);
         };
         let (count, job, session) = (*count, *job, self.jobs.session_of_tree(root));
-        let takes = self.jobs.takes_of_tree(root);
         let kept = match &resize.outcome {
             ResizeOutcome::Failed { cause, .. } | ResizeOutcome::Refused { cause, .. } => Err(cause.clone()),
             ResizeOutcome::Done | ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
-                self.room_in_tree(root, job, count).and_then(|()| {
-                    self.keep_slots(session, count, &takes, &brought).map_err(|free| too_few(job, count, free, &takes))
-                })
+                self.room_in_tree(root, job, count).and_then(|()| self.keep_newcomers(root, job, count, &brought))
             }
         };
         match kept {
-            Ok(reserved) => {
+            Ok(kept) => {
+                let offer = Offer { procs: count, kept: Some(kept), session, taker: None, brought };
                 if let Some(pending) = self.elastic.sizes.open.get_mut(&root) {
-                    pending.what = What::Offer(Offer { procs: count, reserved, takes, session, taker: None, brought });
+                    pending.what = What::Offer(offer);
                     pending.trace(root, cx);
                 }
                 self.present(root, cx);
@@ -171,12 +165,12 @@ impl Head {
             return;
         };
         let (id, seconds, count) = (*id, *seconds, offer.procs);
-        let (reserved, brought) = (offer.reserved.clone(), offer.brought.clone());
+        let (kept, brought) = (offer.kept.as_ref().map(slots_of).unwrap_or_default(), offer.brought.clone());
         let end = cx.now + Duration::from_secs(seconds.into());
         *until = Some(end);
         let alloc_id = if brought.is_empty() { own } else { self.alloc_id_of(&brought) };
         cx.set_timer(HeadTimer::Campaign(id), end);
-        let slots = reserved.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();
+        let slots = kept.iter().map(|(node, slots)| (self.pool.record(*node).name.clone(), *slots)).collect();
         let procs = self.jobs.worlds_of(root).into_iter().map(|job| (job, Vec::new())).collect();
         let offer = GrowthOffer { root, procs: count, slots, seconds, alloc_id, req_id: name_of(id) };
         let info = EventInfo::Growth(Box::new(offer));
@@ -184,89 +178,35 @@ impl Head {
         self.raise(event, EventRange::Named { procs, tools: Vec::new() }, cx);
     }
 
-    /// Keeps so many free slots of a session with what processes take there (spec E54, L149), on these nodes first, or
-    /// says how many are free.
-    fn keep_slots(
-        &mut self,
-        session: SessionId,
-        count: u32,
-        takes: &Amounts,
-        first: &[NodeId],
-    ) -> Result<BTreeMap<NodeId, u32>, u32> {
-        let mut free = self.free_on_nodes(session, takes);
-        free.sort_by_key(|(node, _)| !first.contains(node));
-        let all = self.as_shared(free.iter().map(|(_, free)| *free).sum(), takes);
-        if all < count {
-            return Err(all);
-        }
-        let mut rest = count;
-        let mut kept = BTreeMap::new();
-        for (node, free) in free {
-            let taken = free.min(rest);
-            rest -= taken;
-            if taken > 0 {
-                kept.insert(node, taken);
-            }
-        }
-        self.keep(&kept, takes);
-        Ok(kept)
+    /// Places so many more processes of a job, on these nodes first. What they take there is kept for them (spec E54,
+    /// E74, L149).
+    fn keep_newcomers(&mut self, root: JobId, job: JobId, count: u32, first: &[NodeId]) -> Result<JobMap, String> {
+        let map = self.place_newcomers(root, count, first).map_err(|why| self.lack(root, job, count, &why))?;
+        self.keep_places(&map)?;
+        Ok(map)
     }
 
-    fn keep(&mut self, slots: &BTreeMap<NodeId, u32>, takes: &Amounts) {
-        for (node, slots) in slots {
-            self.pool.keep_slots(*node, *slots);
-            self.jobs.keep(*node, *slots, takes);
+    /// Says for how many processes there is room: `why` is the refusal of the map.
+    fn lack(&self, root: JobId, job: JobId, count: u32, why: &str) -> String {
+        let each = self.jobs.wants_of_newcomers(root, &self.params);
+        let text = too_few(job, count, self.most_newcomers(root, count), &each);
+        // Slots alone would do: the reason is another one.
+        match each.is_empty() && self.free_slots_for(root) >= count {
+            true => format!("{text}\n{why}"),
+            false => text,
         }
     }
 
-    fn give_back(&mut self, slots: &BTreeMap<NodeId, u32>, takes: &Amounts) {
-        for (node, slots) in slots {
-            self.pool.free_slots_of(*node, *slots);
-            self.jobs.give_back(*node, *slots, takes);
-        }
+    /// Gives back what an offer keeps. Returns what that was.
+    pub(super) fn give_offered_back(&mut self, root: JobId) -> Option<JobMap> {
+        let kept = self.elastic.sizes.offer_mut(root)?.kept.take()?;
+        self.give_places_back(&kept);
+        Some(kept)
     }
 
-    /// The nodes of a session with free slots, and what processes take, that may be offered.
-    fn free_on_nodes(&self, session: SessionId, takes: &Amounts) -> Vec<(NodeId, u32)> {
-        let pool = self.pool_of(session);
-        let nodes = pool.as_deref().unwrap_or(self.pool.records());
-        let is_there = |node: &&ferrite_types::NodeRecord| node.daemon.is_some() && !self.elastic.is_to_leave(node.id);
-        let free = nodes.iter().filter(is_there).map(|node| {
-            let room = self.jobs.room_on(node, takes).unwrap_or(u32::MAX);
-            (node.id, node.slots.saturating_sub(node.slots_inuse).min(room))
-        });
-        free.filter(|(_, free)| *free > 0).collect()
-    }
-
-    /// Says that too few slots are free for an offer.
-    fn lack(&self, root: JobId, job: JobId, count: u32) -> String {
-        let takes = self.jobs.takes_of_tree(root);
-        too_few(job, count, self.free_of(self.jobs.session_of_tree(root), &takes), &takes)
-    }
-
-    /// The number of these slots.
-    pub(super) fn free_of(&self, session: SessionId, takes: &Amounts) -> u32 {
-        self.as_shared(self.free_on_nodes(session, takes).iter().map(|(_, free)| free).sum(), takes)
-    }
-
-    /// So many slots, or as many as there is enough for of what all nodes share (spec L151).
-    fn as_shared(&self, slots: u32, takes: &Amounts) -> u32 {
-        slots.min(self.jobs.shared_room(takes).unwrap_or(u32::MAX))
-    }
-
-    /// Gives the slots of an offer back. Returns what they were.
-    pub(super) fn give_offered_back(&mut self, root: JobId) -> BTreeMap<NodeId, u32> {
-        let (reserved, takes) = match self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
-            Some(What::Offer(offer)) => (std::mem::take(&mut offer.reserved), offer.takes.clone()),
-            _ => return BTreeMap::new(),
-        };
-        self.give_back(&reserved, &takes);
-        reserved
-    }
-
-    /// Lends the slots of an offer for a try to place a job that may take it. Returns them, with the root of the tree
+    /// Lends what an offer keeps for a try to place a job that may take it. Returns it, with the root of the tree
     /// (spec E55).
-    pub(in crate::head) fn lend_offered(&mut self, id: JobId) -> Option<(JobId, BTreeMap<NodeId, u32>)> {
+    pub(in crate::head) fn lend_offered(&mut self, id: JobId) -> Option<(JobId, JobMap)> {
         if self.elastic.sizes.open.is_empty() {
             return None;
         }
@@ -274,21 +214,16 @@ impl Head {
         let pending = self.elastic.sizes.open.get(&root)?;
         let What::Offer(offer) = &pending.what else { return None };
         let is_open = offer.taker.is_none() && pending.refused.is_none() && offer.session == session;
-        is_open.then(|| (root, self.give_offered_back(root)))
+        let kept = is_open.then(|| self.give_offered_back(root)).flatten()?;
+        Some((root, kept))
     }
 
-    /// Ends the try: the job has its slots, or the offer has them again.
-    pub(in crate::head) fn after_lending(&mut self, root: JobId, slots: BTreeMap<NodeId, u32>, by: Option<JobId>) {
-        let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) else {
-            return;
-        };
-        match by {
-            Some(job) => offer.taker = Some(job),
-            None => {
-                offer.reserved.clone_from(&slots);
-                let takes = offer.takes.clone();
-                self.keep(&slots, &takes);
-            }
+    /// Ends the try: the job has its places, or the offer has them again.
+    pub(in crate::head) fn after_lending(&mut self, root: JobId, kept: JobMap, by: Option<JobId>) {
+        // What cannot be kept again ends the offer.
+        let kept = Some(kept).filter(|kept| by.is_none() && self.keep_places(kept).is_ok());
+        if let Some(offer) = self.elastic.sizes.offer_mut(root) {
+            (offer.taker, offer.kept) = (by, kept);
         }
     }
 
@@ -308,7 +243,10 @@ impl Head {
 
     /// Goes on with an offer: it is taken, refused, or its time is over (spec E55, E56).
     pub(super) fn settle_offer(&mut self, root: JobId, cx: &mut Cx) {
-        self.leave_lost_slots(root);
+        let has_left = self.has_lost_nodes(root);
+        if has_left {
+            self.give_offered_back(root);
+        }
         let Some(pending) = self.elastic.sizes.open.get(&root) else { return };
         let What::Offer(offer) = &pending.what else { return };
         let worlds = self.jobs.worlds_of(root);
@@ -332,9 +270,8 @@ impl Head {
         let cause = match &pending.refused {
             _ if worlds.is_empty() => format!("Job {} is over.", pending.job),
             Some(cause) => cause.clone(),
-            None if offer.reserved.values().sum::<u32>() < offer.procs => {
-                "Nodes whose slots were offered have left the DVM.".to_owned()
-            }
+            None if has_left => "Nodes whose slots were offered have left the DVM.".to_owned(),
+            None if offer.kept.is_none() => "The slots that were offered are not there any more.".to_owned(),
             None if is_over => {
                 let (seconds, job) =
                     (if seconds == 1 { "1 second".to_owned() } else { format!("{seconds} seconds") }, pending.job);
@@ -346,28 +283,22 @@ impl Head {
         self.end_offer(root, 0, JobResizeOutcome::Failed(cause), cx);
     }
 
-    /// Leaves slots of nodes that are gone or are to leave.
-    fn leave_lost_slots(&mut self, root: JobId) {
-        let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else { return };
-        let is_gone = |node: &NodeId| self.pool.record(*node).daemon.is_none() || self.elastic.is_to_leave(*node);
-        let gone: BTreeMap<NodeId, u32> =
-            offer.reserved.iter().filter(|(node, _)| is_gone(node)).map(|(node, slots)| (*node, *slots)).collect();
-        let takes = offer.takes.clone();
-        self.give_back(&gone, &takes);
-        if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
-            offer.reserved.retain(|node, _| !gone.contains_key(node));
-        }
-    }
-
-    /// Keeps slots again after a job that was to have them has failed. False when others have them.
-    fn keep_again(&mut self, root: JobId) -> bool {
+    /// True when nodes of an offer are gone or are to leave.
+    fn has_lost_nodes(&self, root: JobId) -> bool {
         let Some(What::Offer(offer)) = self.elastic.sizes.open.get(&root).map(|pending| &pending.what) else {
             return false;
         };
-        let (session, procs, takes) = (offer.session, offer.procs, offer.takes.clone());
-        let Ok(kept) = self.keep_slots(session, procs, &takes, &[]) else { return false };
-        if let Some(What::Offer(offer)) = self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
-            (offer.reserved, offer.taker) = (kept, None);
+        let is_gone = |node: NodeId| self.pool.record(node).daemon.is_none() || self.elastic.is_to_leave(node);
+        offer.kept.iter().flat_map(|map| &map.nodes).any(|node| is_gone(node.id))
+    }
+
+    /// Keeps places again after a job that was to have them has failed. False when others have them.
+    fn keep_again(&mut self, root: JobId) -> bool {
+        let Some(offer) = self.elastic.sizes.offer_mut(root) else { return false };
+        let procs = offer.procs;
+        let Ok(kept) = self.keep_newcomers(root, root, procs, &[]) else { return false };
+        if let Some(offer) = self.elastic.sizes.offer_mut(root) {
+            (offer.kept, offer.taker) = (Some(kept), None);
         }
         true
     }
@@ -375,14 +306,18 @@ impl Head {
     /// Ends an offer: what is left of its slots goes back.
     fn end_offer(&mut self, root: JobId, procs: u32, outcome: JobResizeOutcome, cx: &mut Cx) {
         self.give_offered_back(root);
-        let brought = match self.elastic.sizes.open.get_mut(&root).map(|pending| &mut pending.what) {
-            Some(What::Offer(offer)) => std::mem::take(&mut offer.brought),
-            _ => Vec::new(),
-        };
+        let brought = self.elastic.sizes.offer_mut(root).map(|offer| std::mem::take(&mut offer.brought));
         self.close_size_change(root, procs, outcome, cx);
-        self.return_unused(&brought, cx);
+        self.return_unused(&brought.unwrap_or_default(), cx);
         self.serve_queue(cx);
     }
+}
+
+/// The number of processes on each node of a map.
+fn slots_of(map: &JobMap) -> BTreeMap<NodeId, u32> {
+    let mut slots = BTreeMap::new();
+    map.procs.iter().for_each(|place| *slots.entry(map.nodes[place.node as usize].id).or_default() += 1);
+    slots
 }
 
 /// Says that too little is free of what all nodes share.
@@ -396,10 +331,10 @@ fn too_few_shared(job: JobId, count: u32, room: u32, takes: &Amounts) -> String 
 }
 
 /// Says that too few slots are free for an offer.
-fn too_few(job: JobId, count: u32, free: u32, takes: &Amounts) -> String {
+fn too_few(job: JobId, count: u32, free: u32, each: &str) -> String {
     let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
     let wanted = if count == 1 { "1 is wanted".to_owned() } else { format!("{count} are wanted") };
-    let with = if takes.is_empty() { String::new() } else { format!(" with {} each", amounts_in_words(takes)) };
+    let with = if each.is_empty() { String::new() } else { format!(" with {each} each") };
     format!(
         "{free} {slots}{with} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`, or have them come \
          for the offer: `pdvm resize --nodes` or `--host`."

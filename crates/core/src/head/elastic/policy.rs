@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use ferrite_types::resources::Amounts;
 use ferrite_types::{Duration, JobId, NodeId, SessionId, SizeRange, Timestamp};
 use ferrite_wire::{JobResize, JobResizeOutcome, SizeChange};
 
@@ -89,12 +88,12 @@ impl Head {
         trees.keys().for_each(|root| of_sessions.entry(self.session_of_tree(*root).0).or_default().push(*root));
         let before = std::mem::take(&mut self.elastic.policy.idle);
         for (session, roots) in of_sessions {
-            let free = self.free_of(session, &Amounts::new());
+            let free = roots.first().map_or(0, |root| self.free_slots_for(*root));
             self.elastic.policy.idle.insert(session, free);
             let idle = free.min(before.get(&session).copied().unwrap_or(0));
             for (root, count) in self.shares(idle, &roots, trees, cx.now) {
-                // A job that takes resources may have fewer of these slots.
-                let count = count.min(self.free_of(session, &self.jobs.takes_of_tree(root)));
+                // A job whose processes take more than a slot each may have fewer of these.
+                let count = self.most_newcomers(root, count);
                 if count == 0 {
                     continue;
                 }

@@ -97,6 +97,16 @@ impl Pending {
     }
 }
 
+impl SizeChanges {
+    /// The offer to a tree.
+    pub(super) fn offer_mut(&mut self, root: JobId) -> Option<&mut Offer> {
+        match &mut self.open.get_mut(&root)?.what {
+            What::Offer(offer) => Some(offer),
+            What::Coming(_) | What::Retirement(_) => None,
+        }
+    }
+}
+
 impl Elastic {
     /// True for a process that was told that it is to end, and others of its job go on (spec E58).
     pub(in crate::head) fn retires(&self, proc: ProcId) -> bool {
@@ -119,13 +129,12 @@ impl Head {
             Err(cause) => Err((false, JobResizeOutcome::Refused(cause))),
             Ok((_, Plan::Nothing)) => Err((false, JobResizeOutcome::Unchanged)),
             Ok((root, Plan::Offer(count))) => {
-                let offered = match &ask.nodes {
-                    Some(nodes)
-                        if self.free_of(self.jobs.session_of_tree(root), &self.jobs.takes_of_tree(root)) < count =>
-                    {
-                        self.get_nodes_for_offer(root, count, ask, nodes, cx).map(|of| campaign = of)
+                let misfit = ask.nodes.as_ref().zip(self.place_newcomers(root, count, &[]).err());
+                let offered = match misfit {
+                    Some((nodes, why)) => {
+                        self.get_nodes_for_offer(root, count, ask, (nodes, &why), cx).map(|of| campaign = of)
                     }
-                    _ => self.offer(root, count, ask, cx),
+                    None => self.offer(root, count, ask, cx),
                 };
                 offered.map(|()| root).map_err(|cause| (true, JobResizeOutcome::Refused(cause)))
             }

@@ -114,10 +114,10 @@ impl Head {
     /// Places a job and claims its slots. A spawned job of a tree that was offered more processes takes the slots of
     /// the offer, and those nodes first (spec E55).
     pub(super) fn placed(&mut self, id: JobId, spec: &JobSpec) -> Result<JobMap, String> {
-        let Some((root, slots)) = self.lend_offered(id) else { return self.placed_on(id, spec, &[]) };
-        let first: Vec<NodeId> = slots.keys().copied().collect();
+        let Some((root, kept)) = self.lend_offered(id) else { return self.placed_on(id, spec, &[]) };
+        let first: Vec<NodeId> = kept.nodes.iter().map(|node| node.id).collect();
         let map = self.placed_on(id, spec, &first);
-        self.after_lending(root, slots, map.is_ok().then_some(id));
+        self.after_lending(root, kept, map.is_ok().then_some(id));
         map
     }
 
@@ -159,6 +159,26 @@ impl Head {
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
         self.place_from(None, &[], spec, nodes, occupancy)
+    }
+
+    /// Places a job on these nodes as a try, beginning with those of `first`.
+    pub(in crate::head) fn try_places(
+        &self,
+        spec: &JobSpec,
+        first: &[NodeId],
+        nodes: &[NodeRecord],
+    ) -> Result<JobMap, String> {
+        self.place_from(None, first, spec, nodes, &self.jobs.occupancy)
+    }
+
+    /// Keeps the places of a try for a job that may come.
+    pub(in crate::head) fn keep_places(&mut self, map: &JobMap) -> Result<(), String> {
+        self.pool.claim(&mut self.jobs.occupancy, map).map_err(|error| error.to_string())
+    }
+
+    /// Gives places back that were kept.
+    pub(in crate::head) fn give_places_back(&mut self, map: &JobMap) {
+        self.pool.release(&mut self.jobs.occupancy, map);
     }
 
     /// Places a job on nodes in their order, which begins at `start` for each app that may use that node, after those

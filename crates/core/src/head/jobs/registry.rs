@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_types::resources::{Amounts, MEMORY, SiteResources};
-use ferrite_types::{JobId, JobState, NodeId, NodeRecord, SessionId};
+use ferrite_types::{JobId, JobState, NodeRecord, SessionId};
 use ferrite_wire::control::{ResourceStatus, Submission};
 
 use super::connections::Connections;
@@ -76,11 +76,6 @@ impl Jobs {
         JobId(self.last)
     }
 
-    /// The number of processes of which each finds this on a node; `None` = any number.
-    pub(in crate::head) fn room_on(&self, node: &NodeRecord, takes: &Amounts) -> Option<u32> {
-        self.occupancy.room(node, takes)
-    }
-
     /// The number of processes of which each finds this of what all nodes share; `None` = any number.
     pub(in crate::head) fn shared_room(&self, takes: &Amounts) -> Option<u32> {
         self.occupancy.shared_room(takes)
@@ -93,16 +88,6 @@ impl Jobs {
             Some(ResourceStatus { name: name.to_owned(), amount, in_use })
         };
         self.occupancy.shared().filter_map(status).collect()
-    }
-
-    /// Keeps what processes would take of a node.
-    pub(in crate::head) fn keep(&mut self, node: NodeId, count: u32, takes: &Amounts) {
-        self.occupancy.keep(node, count, takes);
-    }
-
-    /// Gives back what was kept.
-    pub(in crate::head) fn give_back(&mut self, node: NodeId, count: u32, takes: &Amounts) {
-        self.occupancy.give_back(node, count, takes);
     }
 
     /// What is counted of a node besides slots: devices that jobs may have, memory, and what the site states.

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::pmix_status::{FERRITE_NODES_STAY, PMIX_ALLOC_TIMEOUT_WARNING};
-use ferrite_types::resources::Amounts;
 use ferrite_types::{
     AllocId, AllocReqId, DaemonRank, Duration, JobId, NodeId, PmixStatus, ProcId, Rank, RankSet, SessionId, SizeRange,
 };
@@ -123,12 +122,6 @@ impl Jobs {
     pub(in crate::head) fn worlds_of(&self, root: JobId) -> Vec<JobId> {
         let is_world = |id: &JobId| self.get(*id).is_some_and(|job| job.takes_slots() && !job.is_over());
         self.tree_of(root).into_iter().filter(is_world).collect()
-    }
-
-    /// What each process of a tree takes besides its slot: that of its oldest job which is not over.
-    pub(in crate::head) fn takes_of_tree(&self, root: JobId) -> Amounts {
-        let oldest = self.worlds_of(root).first().and_then(|id| self.get(*id));
-        oldest.and_then(|job| job.spec.apps.first()).map(|app| app.takes.clone()).unwrap_or_default()
     }
 
     /// Hands on what an elastic job takes as a whole of what all nodes share: from a world that is over to the oldest
