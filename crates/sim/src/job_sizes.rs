@@ -11,6 +11,7 @@ use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
 use crate::scenario::{Client, Expect, JobPlan, Scenario, UNIT, job};
+use crate::world::CORES;
 
 const SECOND: Time = 1_000_000;
 /// The time for which the elastic job lives.
@@ -63,6 +64,7 @@ impl Scenario {
         }
         s.draw_generation();
         s.draw_taken_units();
+        s.draw_wide_processes();
         s
     }
 
@@ -86,6 +88,18 @@ impl Scenario {
             if at == 0 || rng.permille(500) {
                 plan.spec.apps[0].takes.insert(UNIT.to_owned(), 1);
             }
+        }
+    }
+
+    /// Gives each process of the elastic job several cores of its node, which are then scarcer than its slots. What is
+    /// drawn before stays as it was.
+    fn draw_wide_processes(&mut self) {
+        let mut rng = Rng::new(self.seed ^ 0x512e_0000_0000_0006);
+        let pes = rng.between(2, 4) as u16;
+        let (daemons, room) = (self.daemons, self.slots.min(CORES / u32::from(pes)));
+        let spec = &mut self.jobs[0].spec;
+        if spec.apps[0].np.unwrap_or_default() <= daemons * room && rng.permille(300) {
+            spec.map.pes = Some(pes);
         }
     }
 

@@ -326,6 +326,10 @@ pub enum Mutation {
     UnheardOffer,
     /// A job is told of more slots than are kept for it.
     LargeOffer,
+    /// A job is told that all slots of an offer are on its first node.
+    CrampedOffer,
+    /// What an elastic job spawns is placed as a job of its own.
+    PlainNewcomers,
     /// The refusal of an offer is taken for another order.
     UnheardDecline,
     /// The head does not hear that processes have called finalize.
@@ -509,9 +513,11 @@ impl Mutation {
     pub const DEADLINES: [Mutation; 2] = [Mutation::UnheardSignal, Mutation::NoWord];
 
     /// Faults about the size of elastic jobs (`resizes`).
-    pub const SIZES: [Mutation; 10] = [
+    pub const SIZES: [Mutation; 12] = [
         Mutation::UnheardOffer,
         Mutation::LargeOffer,
+        Mutation::CrampedOffer,
+        Mutation::PlainNewcomers,
         Mutation::UnheardDecline,
         Mutation::HastyEnd,
         Mutation::ForgottenEnd,

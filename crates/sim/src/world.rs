@@ -35,6 +35,9 @@ use crate::steps::{FIRST_JOB, Steps};
 use crate::trace::{Keep, Trace};
 use crate::works::Work;
 
+/// The cores of each node.
+pub(crate) const CORES: u32 = 8;
+
 /// The virtual time after the last planned event within which the run must end.
 const PATIENCE: Time = 1_200_000_000;
 /// The most events of a run; more of them mean an endless loop.
@@ -454,7 +457,7 @@ impl World {
         self.next_id += 1;
         LocalNode {
             hostname: name.to_owned(),
-            topology: Topology::uniform(1, 8, 1),
+            topology: Topology::uniform(1, CORES, 1),
             contact: Contact(vec![address(rank)]),
             pid: self.next_id as u32,
             local_time_at_zero_s: 0,

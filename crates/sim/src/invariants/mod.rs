@@ -8,6 +8,7 @@ mod alone;
 mod bonds;
 mod bystanders;
 mod changes;
+mod cores;
 mod data;
 mod debug;
 mod dependencies;
@@ -267,6 +268,7 @@ impl Referee {
         }
         if scenario.questions.iter().any(|(_, question)| matches!(question, Request::ResizeJob(_))) {
             referee.invariants.push(Box::new(sizes::Sizes::new(scenario)));
+            referee.invariants.push(Box::new(cores::Cores::default()));
             if let Some(idle) = idle_slots::IdleSlots::new(scenario) {
                 referee.invariants.push(Box::new(idle));
             }

@@ -81,6 +81,11 @@ impl ResizeMutations {
         {
             **order = ControlOrder::Signal { targets: Vec::new(), signal: Signal::CONT };
         }
+        if let (Mutation::PlainNewcomers, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { submission, .. }))) =
+            (mutation, &mut *input)
+        {
+            submission.spec.map.inherit = Some(false);
+        }
         let Input::Link(LinkInput::Frame { frame, .. }) = input else { return };
         match (mutation, rank) {
             (Mutation::HastyEnd, _) => replace(frame, |message| match message {
@@ -189,6 +194,14 @@ impl ResizeMutations {
                     && let EventInfo::Growth(offer) = &mut event.info
                 {
                     offer.slots.iter_mut().for_each(|(_, slots)| *slots += 1);
+                }
+            }),
+            Mutation::CrampedOffer => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::Event { event, .. }) = effect
+                    && let EventInfo::Growth(offer) = &mut event.info
+                {
+                    let others: u32 = offer.slots.drain(1..).map(|(_, slots)| slots).sum();
+                    offer.slots[0].1 += others;
                 }
             }),
             Mutation::UntoldSize => wanted.retain(|e| !matches!(e, Effect::Reply { reply: Reply::JobResized(_), .. })),
