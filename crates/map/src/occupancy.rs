@@ -138,12 +138,10 @@ impl Occupancy {
     /// # Errors
     /// A node would get more processes than its slots (without oversubscription) or its `max_slots`.
     pub fn claim(&mut self, nodes: &mut [NodeRecord], map: &JobMap) -> Result<(), Overcommitted> {
-        let counts = per_node(map);
         let oversubscribe = map.oversubscribe;
         let threads = map.policies.iter().any(|policy| policy.hwthreads);
         let cpus = if threads { CpuKind::HwThread } else { CpuKind::Core };
-        let position = positions(nodes);
-        let used: Vec<(usize, u32)> = counts.iter().filter_map(|(id, n)| Some((position(*id)?, *n))).collect();
+        let used = used_by(map, nodes);
         for (at, count) in &used {
             let node = &nodes[*at];
             let wanted = node.slots_inuse + count;
@@ -178,11 +176,8 @@ impl Occupancy {
 
     /// Releases what the job used. Nodes that have left the pool are skipped.
     pub fn release(&mut self, nodes: &mut [NodeRecord], map: &JobMap) {
-        let position = positions(nodes);
-        for (id, count) in per_node(map) {
-            let Some(node) = position(id).map(|at| &mut nodes[at]) else {
-                continue;
-            };
+        for (at, count) in used_by(map, nodes) {
+            let node = &mut nodes[at];
             debug_assert!(node.slots_inuse >= count, "released more than was claimed");
             node.slots_inuse = node.slots_inuse.saturating_sub(count);
         }
@@ -307,10 +302,12 @@ fn hard_limit(node: &NodeRecord, oversubscribe: bool, cpus: CpuKind) -> u32 {
     if oversubscribe { max } else { slots_for(node, cpus).min(max) }
 }
 
-fn per_node(map: &JobMap) -> BTreeMap<NodeId, u32> {
+/// The number of processes on each node of a map that the pool has, by its position.
+fn used_by(map: &JobMap, nodes: &[NodeRecord]) -> Vec<(usize, u32)> {
     let mut counts = vec![0; map.nodes.len()];
     map.procs.iter().for_each(|p| counts[p.node as usize] += 1);
-    map.nodes.iter().map(|n| n.id).zip(counts).collect()
+    let position = positions(nodes);
+    map.nodes.iter().zip(counts).filter_map(|(node, count)| Some((position(node.id)?, count))).collect()
 }
 
 fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &Placement)> {

@@ -1,5 +1,6 @@
 //! The steps of placement in their order, app by app: count, map, rank, bind.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use ferrite_types::resources::Amounts;
@@ -90,7 +91,7 @@ impl<'a> Job<'a> {
                 let record = &nodes[at];
                 let local = record.daemon == Some(DaemonRank::HEAD);
                 if record.daemon.is_none() || (request.nolocal && local) {
-                    if is_list(request) {
+                    if request.lists_hosts() {
                         // No line may be left out: the following ones would move up.
                         return Err(no_nodes(app, record.daemon.is_some()));
                     }
@@ -351,10 +352,6 @@ pub(crate) fn policy_of<'t>(
     PlacementPolicy::resolve(&Asked { app: request, job, total }, machines)
 }
 
-fn is_list(request: &MapRequest) -> bool {
-    matches!(request.by, Some(MapBy::Seq(_) | MapBy::RankFile(_)))
-}
-
 /// The lists of a request.
 pub(crate) fn lists(request: &MapRequest) -> Lists<'_> {
     match &request.by {
@@ -369,15 +366,14 @@ pub(crate) fn lists(request: &MapRequest) -> Lists<'_> {
 }
 
 /// Returns the position of a node's record. In a whole pool that is its number, so a one-process job in a large DVM
-/// builds no index; a part of a pool is searched.
-pub(crate) fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize> + use<> {
-    let whole = nodes.iter().enumerate().all(|(at, node)| node.id.0 as usize == at);
-    let numbered = nodes.iter().enumerate().filter(|_| !whole);
-    let index: BTreeMap<NodeId, usize> = numbered.map(|(at, node)| (node.id, at)).collect();
-    let count = nodes.len();
-    move |id| match whole {
-        true => Some(id.0 as usize).filter(|at| *at < count),
-        false => index.get(&id).copied(),
+/// looks at no other node; a part of a pool is searched.
+pub(crate) fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize> {
+    let index = OnceCell::new();
+    let indexed = move || nodes.iter().enumerate().map(|(at, node)| (node.id, at)).collect::<BTreeMap<_, _>>();
+    move |id| {
+        let number = id.0 as usize;
+        let is_there = nodes.get(number).is_some_and(|node| node.id == id);
+        if is_there { Some(number) } else { index.get_or_init(indexed).get(&id).copied() }
     }
 }
 

@@ -72,7 +72,7 @@ pub enum SelectError {
 /// The first requested host or node that is not there.
 pub fn select(nodes: &[NodeRecord], selection: &HostSelection, naming: Naming) -> Result<Vec<NodeShare>, SelectError> {
     // The usual case needs no index of names, so that a one-process job in a large DVM is cheap.
-    if selection.hostfile.is_empty() && selection.hosts.is_empty() {
+    if selection.is_empty() {
         let ready = nodes.iter().filter(|node| node.daemon.is_some());
         return Ok(ready.map(|node| NodeShare { node: node.id, cap: None }).collect());
     }

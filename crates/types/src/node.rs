@@ -70,6 +70,14 @@ pub struct HostSelection {
     pub hosts: Vec<HostRef>,
 }
 
+impl HostSelection {
+    /// True when nothing is selected: the app may use all nodes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hostfile.is_empty() && self.hosts.is_empty()
+    }
+}
+
 /// A node that an app context may use, after its [`HostSelection`] was applied to the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeShare {

@@ -33,6 +33,14 @@ pub struct MapRequest {
     pub bind_limit: Option<u16>,
 }
 
+impl MapRequest {
+    /// True when a file has a line for each process, with its host (`seq`, `rankfile`).
+    #[must_use]
+    pub fn lists_hosts(&self) -> bool {
+        matches!(self.by, Some(MapBy::Seq(_) | MapBy::RankFile(_)))
+    }
+}
+
 /// The unit that counts as one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CpuKind {

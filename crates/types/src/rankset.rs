@@ -151,8 +151,12 @@ impl FromIterator<DaemonRank> for RankSet {
         let mut ranks: Vec<DaemonRank> = ranks.into_iter().collect();
         ranks.sort_unstable();
         let mut set = RankSet::new();
-        for rank in ranks {
-            set.insert(rank);
+        for DaemonRank(rank) in ranks {
+            match set.ranges.last_mut() {
+                Some((_, end)) if rank <= *end => {}
+                Some((_, end)) if rank == *end + 1 => *end = rank,
+                _ => set.ranges.push((rank, rank)),
+            }
         }
         set
     }

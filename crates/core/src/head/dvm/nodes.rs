@@ -1,12 +1,14 @@
 //! The node pool: records of machines, each with its daemon. It belongs to this wing; the others ask it, and change it
 //! by its verbs.
 
-use std::collections::BTreeSet;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_map::{DefaultSlots, Occupancy, Overcommitted};
+use ferrite_rm::name::{self, NameIndex};
 use ferrite_rm::params::Params;
-use ferrite_rm::{Naming, Source, name};
+use ferrite_rm::{Naming, Source};
 use ferrite_types::{DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, Rank, RankSet, SlotCount, Topology};
 use ferrite_wire::SlotChange;
 
@@ -20,6 +22,12 @@ pub(in crate::head) struct Pool {
     nodes: Vec<NodeRecord>,
     /// The entries by which the nodes are reached, in the same order.
     hosts: Vec<HostEntry>,
+    /// The nodes by their names, and by the names that their daemons have reported.
+    names: NameIndex,
+    /// The slots of the nodes with a daemon; `None` = one of them has changed since they were counted.
+    slots: Cell<Option<u32>>,
+    /// The nodes of the daemons.
+    daemons: BTreeMap<DaemonRank, NodeId>,
     /// Nodes outside the DVM: given back, or never come.
     outside: BTreeSet<NodeId>,
     /// Nodes whose daemons were lost and have not come again.
@@ -58,7 +66,16 @@ impl Pool {
         if params.flag("prte_set_default_slots_override").unwrap_or(false) {
             nodes.iter_mut().for_each(|node| node.slots_given = false);
         }
+        let keep_fqdn = params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
+        let mut names = NameIndex::new(keep_fqdn);
+        for node in &nodes {
+            let all = node.aliases.iter().chain([&node.name]);
+            all.for_each(|name| names.add(name, node.id.0 as usize));
+        }
         Pool {
+            names,
+            slots: Cell::default(),
+            daemons: nodes.iter().filter_map(|node| Some((node.daemon?, node.id))).collect(),
             nodes,
             hosts: allocation.nodes.clone(),
             outside: BTreeSet::new(),
@@ -66,10 +83,7 @@ impl Pool {
             initial: allocation.nodes.len() as u32,
             given,
             rule: rule.and_then(|text| text.parse().ok()).unwrap_or_default(),
-            naming: Naming {
-                keep_fqdn: params.flag("prte_keep_fqdn_hostnames").unwrap_or(false),
-                by_number: matches!(allocation.source, Source::Managed { .. }),
-            },
+            naming: Naming { keep_fqdn, by_number: matches!(allocation.source, Source::Managed { .. }) },
         }
     }
 
@@ -121,14 +135,26 @@ impl Pool {
         self.nodes.iter().filter(|node| node.daemon.is_some())
     }
 
+    /// The number of these nodes.
+    pub(in crate::head) fn size(&self) -> u32 {
+        self.daemons.len() as u32
+    }
+
+    /// Their slots.
+    pub(in crate::head) fn slots(&self) -> u32 {
+        let slots = self.slots.get().unwrap_or_else(|| self.up().map(|node| node.slots).sum());
+        self.slots.set(Some(slots));
+        slots
+    }
+
     /// The node of a daemon that is part of the DVM.
     pub(in crate::head) fn node_of(&self, daemon: DaemonRank) -> Option<&NodeRecord> {
-        self.nodes.iter().find(|node| node.daemon == Some(daemon))
+        self.daemons.get(&daemon).map(|node| self.record(*node))
     }
 
     /// The daemons of the set that still belong to a node.
     pub(in crate::head) fn reachable(&self, daemons: &RankSet) -> RankSet {
-        self.nodes.iter().filter_map(|node| node.daemon).filter(|rank| daemons.contains(*rank)).collect()
+        daemons.iter().filter(|rank| self.daemons.contains_key(rank)).collect()
     }
 
     /// The rules for names of hosts.
@@ -143,11 +169,9 @@ impl Pool {
 
     /// The node of that name; it may have been given back.
     pub(in crate::head) fn find(&self, host: &str) -> Option<NodeId> {
-        let named = |node: &&NodeRecord| {
-            self.same_host(&node.name, host) || node.aliases.iter().any(|alias| self.same_host(alias, host))
-        };
-        let head = || self.node_of(DaemonRank::HEAD).filter(|_| name::is_loopback(host));
-        self.nodes.iter().find(named).or_else(head).map(|node| node.id)
+        let named = self.names.find(host).map(|at| NodeId(at as u32));
+        let head = || self.daemons.get(&DaemonRank::HEAD).copied().filter(|_| name::is_loopback(host));
+        named.or_else(head)
     }
 
     /// The node that a number means in a resource manager's allocation.
@@ -192,8 +216,12 @@ impl Pool {
             slots_inuse: 0,
             topology: if here { self.shared_topology(&local.topology) } else { Arc::default() },
         });
+        self.names.add(&host.name, id.0 as usize);
         self.hosts.push(host.clone());
-        if !here {
+        if here {
+            self.daemons.insert(DaemonRank::HEAD, id);
+            self.slots.take();
+        } else {
             self.outside.insert(id);
         }
         id
@@ -224,31 +252,42 @@ impl Pool {
 
     /// Notes that a daemon has become part of the DVM.
     pub(in crate::head) fn come(&mut self, node: NodeId, daemon: DaemonRank) {
-        self.record_mut(node).daemon = Some(daemon);
+        self.slots.take();
+        if let Some(former) = self.record_mut(node).daemon.replace(daemon) {
+            self.daemons.remove(&former);
+        }
+        self.daemons.insert(daemon, node);
         self.lost.remove(&node);
         self.outside.remove(&node);
     }
 
     /// Notes that the daemon of a node was ordered to leave.
     pub(in crate::head) fn leave(&mut self, node: NodeId) {
-        self.record_mut(node).daemon = None;
+        self.slots.take();
+        if let Some(daemon) = self.record_mut(node).daemon.take() {
+            self.daemons.remove(&daemon);
+        }
     }
 
     /// Notes that daemons were lost.
     pub(super) fn lose(&mut self, daemons: &RankSet) {
-        for node in self.nodes.iter_mut().filter(|node| node.daemon.is_some_and(|rank| daemons.contains(rank))) {
-            node.daemon = None;
-            self.lost.insert(node.id);
+        self.slots.take();
+        for daemon in daemons.iter() {
+            if let Some(node) = self.daemons.remove(&daemon) {
+                self.record_mut(node).daemon = None;
+                self.lost.insert(node);
+            }
         }
     }
 
     /// Notes the report of a daemon about its machine.
     pub(super) fn learn(&mut self, node: NodeId, hostname: String, topology: &Topology) {
         let topology = self.shared_topology(topology);
-        let node = self.record_mut(node);
-        node.topology = topology;
-        if !node.aliases.contains(&hostname) {
-            node.aliases.push(hostname);
+        let record = self.record_mut(node);
+        record.topology = topology;
+        if !record.aliases.contains(&hostname) {
+            record.aliases.push(hostname.clone());
+            self.names.add(&hostname, node.0 as usize);
         }
     }
 
@@ -274,6 +313,7 @@ impl Pool {
 
     /// Sets unstated slots to what the rule gives each node.
     pub(super) fn default_slots(&mut self) {
+        self.slots.take();
         for node in self.nodes.iter_mut().filter(|node| !node.slots_given) {
             node.slots = self.rule.count(&node.topology);
         }
@@ -287,6 +327,7 @@ impl Pool {
     /// Changes slots as requested. An adjustment of a node that comes is relative to the slots that its daemon
     /// reports (spec E25).
     pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
+        self.slots.take();
         for (id, change) in changes {
             let node = &mut self.nodes[id.0 as usize];
             if !node.slots_given {

@@ -49,6 +49,10 @@ impl Head {
     /// Slots of the nodes that a job may use: the nodes of its session, limited to its hosts.
     fn slots_for(&self, job: &Job) -> u32 {
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
+        let names_none = spec.apps.iter().all(|app| app.hosts.is_empty() && !spec.map_of(app).lists_hosts());
+        if pool.is_none() && names_none {
+            return self.pool.slots();
+        }
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let shares = self.shares_among(&spec, nodes).unwrap_or_default();
         let mut counted = BTreeSet::new();

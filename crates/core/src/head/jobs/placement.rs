@@ -194,11 +194,13 @@ impl Head {
         let shares_among = |spec: &JobSpec| {
             let mut shares = self.shares_among(spec, nodes)?;
             for (app, shares) in spec.apps.iter().zip(&mut shares) {
-                let is_listed = matches!(spec.map_of(app).by, Some(MapBy::RankFile(_) | MapBy::Seq(_)));
-                if let Some(at) = shares.iter().position(|share| Some(share.node) == start).filter(|_| !is_listed) {
+                if spec.map_of(app).lists_hosts() {
+                    continue;
+                }
+                if let Some(at) = start.and_then(|start| shares.iter().position(|share| share.node == start)) {
                     shares.rotate_left(at);
                 }
-                if !is_listed {
+                if !first.is_empty() {
                     shares.sort_by_key(|share| !first.contains(&share.node));
                 }
             }

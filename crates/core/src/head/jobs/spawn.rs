@@ -399,7 +399,7 @@ impl Head {
             map: (**job.map()).clone(),
             env,
             rank_offset: job.launch().map_or(0, |launch| launch.rank_offset),
-            univ_size: self.pool.up().map(|node| node.slots).sum(),
+            univ_size: self.pool.slots(),
             exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
             devices: self.config.topology.as_ref().map(|topology| topology.devices.clone()),
         }
