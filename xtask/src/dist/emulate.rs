@@ -5,12 +5,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use super::build::Processor;
 use super::enter;
-use crate::runner::announce;
+use crate::runner::{announce, step};
 
 /// The kernel's list of the kinds of programs that it runs by an interpreter.
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
@@ -46,6 +47,10 @@ pub(super) fn ensure(processor: Processor) -> Result<()> {
 
 fn register(qemu: &Path) -> Result<()> {
     let formats = Path::new(FORMATS);
+    // Machines without systemd do not mount it.
+    if !formats.join("register").exists() {
+        step("binfmt_misc", Command::new("mount").args(["-t", "binfmt_misc", "binfmt_misc", FORMATS]))?;
+    }
     let own = formats.join("ferrite-aarch64");
     let line = |text: &str| text.lines().any(|line| line == format!("interpreter {}", qemu.display()));
     match fs::read_to_string(&own) {
@@ -58,5 +63,5 @@ fn register(qemu: &Path) -> Result<()> {
     // name by which they were called.
     let text = format!(":ferrite-aarch64:M::{AARCH64}:{}:OPF", qemu.display());
     let file = formats.join("register");
-    fs::write(&file, text).with_context(|| format!("cannot write {}; is binfmt_misc mounted?", file.display()))
+    fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -9,8 +9,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ferrite_sim::{
-    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, fence, fence_table, idle, idle_table,
-    minimize, repair, repair_table, replay, run, scale, scale_table, sizes, sizes_table, story, workload_table,
+    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, fence, fence_table, head_work,
+    head_work_table, idle, idle_table, minimize, repair, repair_table, replay, run, scale, scale_table, sizes,
+    sizes_table, story, workload_table,
 };
 use ferrite_types::DaemonRank;
 
@@ -31,7 +32,9 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
-       sim scale [--radix R] [--max N]      costs as a markdown table
+       sim scale [--radix R] [--max N] [TABLE ...]
+                                            costs as markdown tables, or these of them: jobs, losses, changes,
+                                            fences, idle, head
        sim workload [--days N] [--seed S]   what the policy for elastic jobs gains, as a markdown table";
 
 /// The directory for the stories of failed seeds.
@@ -290,31 +293,48 @@ impl Words {
         self.left.remove(0);
         let radix = self.size("--radix")?.unwrap_or(64);
         let most = self.size("--max")?.unwrap_or(10_000);
-        self.finish()?;
-        // Each virtual daemon has the map of its job: of a process on each of 100,000 nodes there is no room for all.
-        let jobs_of = |n| if n == 1 || n > MOST_MAPS { vec![(n, 1)] } else { vec![(n, 1), (n, n)] };
-        let rows: Vec<_> = [1, 10, 100, 1_000, 10_000, 100_000]
-            .into_iter()
-            .filter(|n| *n <= most)
-            .flat_map(jobs_of)
-            .map(|(n, procs)| scale(n, radix, procs))
-            .collect();
-        print!("{}", scale_table(&rows));
+        let tables = std::mem::take(&mut self.left);
+        if let Some(word) = tables.iter().find(|word| !SCALE_TABLES.contains(&word.as_str())) {
+            return Err(format!("sim scale has no table '{word}': it has {}", SCALE_TABLES.join(", ")));
+        }
+        let wants = |name: &str| tables.is_empty() || tables.iter().any(|word| word == name);
         let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most).collect();
-        let losses: Vec<_> = large.iter().flat_map(|&n| [repair(n, radix), repair(n, 2)]).collect();
-        println!("\nThe loss of one daemon, until nobody talks about it:\n\n{}", repair_table(&losses));
-        let changes: Vec<_> = large.iter().flat_map(|&n| sizes(n, radix)).collect();
-        println!("Changes of size:\n\n{}", sizes_table(&changes));
-        let collectives: Vec<_> = large.iter().filter(|n| **n <= MOST_MAPS).map(|&n| fence(n, radix)).collect();
-        println!("A fence of one process on each node:\n\n{}", fence_table(&collectives));
-        if most >= 1_000 {
+        let mut is_well = true;
+        if wants("jobs") {
+            // Each virtual daemon has the map of its job: of a process on each of 100,000 nodes there is no room for all.
+            let jobs_of = |n| if n == 1 || n > MOST_MAPS { vec![(n, 1)] } else { vec![(n, 1), (n, n)] };
+            let daemons = [1, 10, 100, 1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most);
+            let rows: Vec<_> = daemons.flat_map(jobs_of).map(|(n, procs)| scale(n, radix, procs)).collect();
+            println!("{}", scale_table(&rows));
+            is_well = rows.iter().all(|row| row.failure.is_none());
+        }
+        if wants("losses") {
+            let losses: Vec<_> = large.iter().flat_map(|&n| [repair(n, radix), repair(n, 2)]).collect();
+            println!("The loss of one daemon, until nobody talks about it:\n\n{}", repair_table(&losses));
+        }
+        if wants("changes") {
+            let changes: Vec<_> = large.iter().flat_map(|&n| sizes(n, radix)).collect();
+            println!("Changes of size:\n\n{}", sizes_table(&changes));
+        }
+        if wants("fences") {
+            let fences: Vec<_> = large.iter().filter(|n| **n <= MOST_MAPS).map(|&n| fence(n, radix)).collect();
+            println!("A fence of one process on each node:\n\n{}", fence_table(&fences));
+        }
+        if wants("idle") && most >= 1_000 {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
             println!("Nothing to do:\n\n{}", idle_table(&rows));
         }
-        Ok(rows.iter().all(|r| r.failure.is_none()))
+        if wants("head") {
+            let daemons = [100, 1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most);
+            let work: Vec<_> = daemons.map(|n| head_work(n, radix)).collect();
+            println!("The head's time for a request:\n\n{}", head_work_table(&work));
+        }
+        Ok(is_well)
     }
 }
 
+/// The tables of `sim scale`.
+const SCALE_TABLES: [&str; 6] = ["jobs", "losses", "changes", "fences", "idle", "head"];
 /// The most daemons of a simulation in which each has a process.
 const MOST_MAPS: u32 = 10_000;
 

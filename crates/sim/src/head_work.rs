@@ -1,0 +1,86 @@
+//! The head's time for a request, in DVMs of different sizes: what it does not concern should not cost.
+//!
+//! `sim scale head` shows it. The times are those of the machine; everything else in a simulation is virtual.
+
+use std::time::Duration;
+
+use ferrite_wire::control::Request;
+
+use crate::invariants::Referee;
+use crate::queue::Time;
+use crate::scenario::{Expect, Scenario, job};
+use crate::trace::Keep;
+use crate::world::World;
+
+const SECOND: Time = 1_000_000;
+/// The time for each kind of request; it is more than the requests need.
+const SPAN: Time = 200 * SECOND;
+/// The number of requests of each kind.
+const REQUESTS: Time = 100;
+/// Jobs that are over before the last row.
+const HISTORY: Time = 10_000;
+
+/// The head's time for one request of a kind.
+#[derive(Clone, Debug)]
+pub struct WorkRow {
+    /// Daemons, the head included.
+    pub daemons: u32,
+    /// The kind of request.
+    pub what: &'static str,
+    /// The mean of the time that the head computes for one.
+    pub each: Duration,
+}
+
+/// Measures the kinds of requests in a DVM of so many daemons.
+#[must_use]
+pub fn head_work(daemons: u32, radix: u32) -> Vec<WorkRow> {
+    let last = format!("n{}", daemons - 1);
+    let of_span = |span: Time| (0..REQUESTS).map(move |nth| span * SPAN + nth * SECOND);
+    let mut scenario = Scenario { persistent: true, ..Scenario::calm(1, daemons, radix) };
+    for at in of_span(1) {
+        scenario = scenario.with_job(at, job(1, "exit:0"), Expect::Code(0));
+    }
+    scenario.questions.extend(of_span(2).map(|at| (at, Request::Status)));
+    for nth in 0..REQUESTS / 2 {
+        let at = 3 * SPAN + 4 * nth * SECOND;
+        scenario = scenario.with_shrink(at, &[&last]).with_grow(at + 2 * SECOND, &[&last]);
+    }
+    for nth in 0..HISTORY {
+        scenario = scenario.with_job(5 * SPAN + nth * SPAN / (2 * HISTORY), job(1, "exit:0"), Expect::Code(0));
+    }
+    for at in of_span(6) {
+        scenario = scenario.with_job(at, job(1, "exit:0"), Expect::Code(0));
+    }
+    let scenario = scenario.with_job(1_000 * SPAN, job(1, "exit:0"), Expect::Code(0));
+    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    world.begin();
+    world.play_until(SPAN - 1);
+    let kinds = [
+        ("a job of one process, with its end", REQUESTS),
+        ("a status", REQUESTS),
+        ("a shrink by one node, or a grow by it", REQUESTS),
+        ("a second of nothing", SPAN / SECOND),
+        ("10,000 jobs more, each", HISTORY),
+        ("a job of one process after them", REQUESTS),
+    ];
+    let row = |(nth, (what, count)): (usize, (&'static str, Time))| {
+        world.head_time = Some(Duration::ZERO);
+        world.play_until((nth as Time + 2) * SPAN - 1);
+        let spent = world.head_time.take().unwrap_or_default();
+        WorkRow { daemons, what, each: spent / u32::try_from(count).unwrap_or(u32::MAX) }
+    };
+    kinds.into_iter().enumerate().map(row).collect()
+}
+
+/// The rows as a markdown table: a line for each kind, a column for each size.
+#[must_use]
+pub fn head_work_table(sizes: &[Vec<WorkRow>]) -> String {
+    let of_sizes = |text: &dyn Fn(&Vec<WorkRow>) -> String| sizes.iter().map(text).collect::<String>();
+    let heads = of_sizes(&|rows| format!(" {} daemons |", rows[0].daemons));
+    let mut out = format!("| the head's time (us) for |{heads}\n|---|{}\n", "--:|".repeat(sizes.len()));
+    for (nth, WorkRow { what, .. }) in sizes.first().into_iter().flatten().enumerate() {
+        let times = of_sizes(&|rows| format!(" {:.1} |", rows[nth].each.as_secs_f64() * 1e6));
+        out += &format!("| {what} |{times}\n");
+    }
+    out
+}
