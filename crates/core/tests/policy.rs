@@ -9,6 +9,7 @@ use common::elastic::*;
 use common::{Cluster, job, proc};
 use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::pmix_status::{FERRITE_GROWTH_OFFERED, PMIX_ALLOC_TIMEOUT_WARNING};
+use ferrite_types::resources::parse_takes;
 use ferrite_types::*;
 use ferrite_wire::control::{Request, Submission};
 use ferrite_wire::{ControlOrder, EventInfo, JobResize, SizeChange, WithdrawalAnswer};
@@ -17,7 +18,19 @@ const LOOK: Timer = Timer::Head(HeadTimer::Policy);
 
 /// A DVM of so many nodes with four slots each that fills its elastic jobs.
 fn filling(nodes: u32) -> Cluster {
-    common::dvm_with(nodes, &[("ferrite_elastic_policy", "fill"), ("ferrite_elastic_pause", "10")])
+    common::dvm_with(nodes, FILLING)
+}
+
+const FILLING: &[(&str, &str)] = &[("ferrite_elastic_policy", "fill"), ("ferrite_elastic_pause", "10")];
+
+/// The same, with licences that all nodes share.
+fn filling_with(nodes: u32, licences: &str) -> Cluster {
+    common::dvm_with(nodes, &[FILLING, &[("ferrite_resources", licences)]].concat())
+}
+
+fn with_licences(mut submission: Submission) -> Submission {
+    submission.spec.apps[0].takes = parse_takes("licence=1").expect("amounts").each;
+    submission
 }
 
 /// A job of this range on these nodes, whose processes have ten seconds.
@@ -172,6 +185,31 @@ fn what_a_job_waits_for_in_vain_is_offered_to_others() {
     dvm.exit_job(2);
     look(&mut dvm);
     assert_eq!(told(&dvm), [(4, vec![0, 1, 2, 3, 4])], "now it can begin");
+}
+
+/// Processes end for a job only if they have what it waits for: a slot is no licence (spec E63).
+#[test]
+fn nobody_gives_up_slots_for_a_job_that_waits_for_something_else() {
+    let mut dvm = filling_with(2, "dvm:licence=2");
+    dvm.submit(1, elastic(1, 8, &["n0", "n0", "n0", "n0", "n1", "n1", "n1"]));
+    dvm.submit(2, with_licences(on("b.out", &["n1"])));
+    dvm.submit(3, with_licences(Submission { wait_for_slots: true, ..Submission::of(job("c.out", 2)) }));
+    look(&mut dvm);
+    look(&mut dvm);
+    assert_eq!(told(&dvm), [], "no process has a licence");
+    dvm.exit_job(2);
+    look(&mut dvm);
+    assert_eq!(told(&dvm), [(1, vec![6])], "now one slot is missing");
+}
+
+/// The same processes end when they have licences (spec E63).
+#[test]
+fn processes_end_for_the_licences_that_they_have() {
+    let mut dvm = filling_with(2, "dvm:licence=3");
+    dvm.submit(1, with_licences(elastic(1, 8, &["n0", "n0", "n0"])));
+    dvm.submit(2, with_licences(Submission { wait_for_slots: true, ..Submission::of(job("c.out", 1)) }));
+    look(&mut dvm);
+    assert_eq!(told(&dvm), [(1, vec![2])]);
 }
 
 /// After ten seconds, and after twice as many when it has refused again (spec E64).

@@ -106,8 +106,8 @@ pub fn numbered(name: &str, count: usize) -> Option<usize> {
     name.parse().ok().filter(|at| digits && *at < count)
 }
 
-/// Positions of many hosts by name, so that ten thousand names need not be compared with each other. It finds the lowest
-/// position of a host with a name for which [`same_host`] is true.
+/// Positions of many hosts by name, so that ten thousand names need not be compared with each other. It finds the
+/// lowest position of a host with a name for which [`same_host`] is true.
 #[derive(Clone, Debug)]
 pub struct NameIndex {
     keep_fqdn: bool,

@@ -301,7 +301,7 @@ impl Words {
         let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most).collect();
         let mut is_well = true;
         if wants("jobs") {
-            // Each virtual daemon has the map of its job: of a process on each of 100,000 nodes there is no room for all.
+            // Each virtual daemon has the map of its job. There is no room for those of processes on 100,000 nodes.
             let jobs_of = |n| if n == 1 || n > MOST_MAPS { vec![(n, 1)] } else { vec![(n, 1), (n, n)] };
             let daemons = [1, 10, 100, 1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most);
             let rows: Vec<_> = daemons.flat_map(jobs_of).map(|(n, procs)| scale(n, radix, procs)).collect();

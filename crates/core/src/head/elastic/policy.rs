@@ -44,6 +44,8 @@ pub(in crate::head) struct Need {
     pub(in crate::head) nodes: BTreeSet<NodeId>,
     /// The slots that it lacks.
     pub(in crate::head) missing: u32,
+    /// What it lacks of what all nodes share.
+    pub(in crate::head) short: Vec<String>,
 }
 
 impl Head {
@@ -132,13 +134,18 @@ impl Head {
         shares
     }
 
-    /// The trees that may give up processes on these nodes, with the number of those above their smallest size.
+    /// The trees that may give up processes on these nodes, and with them what the job lacks (spec E63). Each has the
+    /// number of those above its smallest size.
     fn givers(&self, need: &Need, trees: &BTreeMap<JobId, SizeRange>, now: Timestamp) -> Vec<(JobId, u32)> {
         let spare = |(root, range): (&JobId, &SizeRange)| {
             let is_firm = self.elastic.policy.pauses.get(root).is_some_and(|pause| pause.firm_until > now);
             // The latest processes end, wherever they are: all have to be where the job may run.
             let is_there = self.jobs.launched_of_tree(*root).iter().all(|(_, node)| need.nodes.contains(node));
-            (!is_firm && is_there).then(|| (*root, self.staying_of_tree(*root).saturating_sub(range.min.max(1))))
+            // A slot alone does not help a job that waits for something else.
+            let takes = self.jobs.takes_of_tree(*root);
+            let has_it = need.short.iter().all(|resource| takes.contains_key(resource));
+            let spare = || self.staying_of_tree(*root).saturating_sub(range.min.max(1));
+            (!is_firm && is_there && has_it).then(|| (*root, spare()))
         };
         trees.iter().filter_map(spare).collect()
     }

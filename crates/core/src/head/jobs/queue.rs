@@ -199,7 +199,8 @@ impl Head {
             let room = self.room_of(session);
             // There is room enough, but not where the job is to be placed: more room may help.
             let missing = asked_by(&job.spec).saturating_sub(room.slots.saturating_sub(room.used)).max(1);
-            Some(Need { nodes: self.may_run_on(session), missing })
+            let short = self.shared_lacks(&job.spec).into_iter().map(|(resource, _)| resource.name).collect();
+            Some(Need { nodes: self.may_run_on(session), missing, short })
         };
         firsts.filter(waits).filter_map(need).collect()
     }
@@ -371,14 +372,19 @@ impl Head {
         all.filter(|(_, wanted)| *wanted > 0).collect()
     }
 
-    /// The shared resources that a job lacks, in words; empty when there is enough.
-    fn shared_lacks(&self, spec: &JobSpec) -> String {
-        let lack = |(resource, wanted): &(ResourceStatus, u64)| {
-            let free = resource.amount.saturating_sub(resource.in_use);
-            let ResourceStatus { name, amount, .. } = resource;
-            (free < *wanted).then(|| format!("{name}={wanted} of the DVM, which has {free} of {amount} free"))
+    /// Those of which too little is free.
+    fn shared_lacks(&self, spec: &JobSpec) -> Vec<(ResourceStatus, u64)> {
+        let mut wants = self.shared_wants(spec);
+        wants.retain(|(resource, wanted)| resource.amount.saturating_sub(resource.in_use) < *wanted);
+        wants
+    }
+
+    /// The same in words; empty when there is enough.
+    fn shared_lacks_in_words(&self, spec: &JobSpec) -> String {
+        let words = |(ResourceStatus { name, amount, in_use }, wanted): (ResourceStatus, u64)| {
+            format!("{name}={wanted} of the DVM, which has {} of {amount} free", amount.saturating_sub(in_use))
         };
-        self.shared_wants(spec).iter().filter_map(lack).collect::<Vec<_>>().join(", and for ")
+        self.shared_lacks(spec).into_iter().map(words).collect::<Vec<_>>().join(", and for ")
     }
 
     /// The reason why a queued job waits, in words (spec L148, L151).
@@ -393,7 +399,7 @@ impl Head {
         let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
         let (slots, used) = lineup.rooms.get(&job.session).map_or((0, 0), |room| (room.slots, room.used));
         let free = slots.saturating_sub(used);
-        let shared = self.shared_lacks(&job.spec);
+        let shared = self.shared_lacks_in_words(&job.spec);
         let lacks = !shared.is_empty();
         let what = match asked {
             _ if lacks => shared,
