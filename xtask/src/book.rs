@@ -109,7 +109,7 @@ fn with_pictures(text: &str, chapter: &str, mut write: impl FnMut(&str, String) 
 /// A man page as text in a block of Markdown; `None` without mandoc, which writes no Markdown of such pages itself.
 fn manual(page: &Path) -> Result<Option<String>> {
     let Some(mandoc) = which("mandoc") else { return Ok(None) };
-    let outcome = runner::run(Command::new(mandoc).args(["-T", "utf8", "-O", "width=100"]).arg(page), LIMIT)?;
+    let outcome = runner::run(Command::new(mandoc).args(["-T", "utf8", "-O", "width=78"]).arg(page), LIMIT)?;
     anyhow::ensure!(outcome.is_success(), "mandoc {}: {}", page.display(), outcome.tail());
     Ok(Some(format!("````text\n{}````\n", without_overstrikes(&outcome.stdout))))
 }

@@ -20,6 +20,21 @@ const REQUESTS: Time = 100;
 /// Jobs that are over before the last row.
 const HISTORY: Time = 10_000;
 
+/// Measures a part of a run by a clock from outside: the simulator has none.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    clock: fn() -> Duration,
+    spent: Duration,
+}
+
+impl Meter {
+    pub(crate) fn time(&mut self, work: impl FnOnce()) {
+        let began = (self.clock)();
+        work();
+        self.spent += (self.clock)().saturating_sub(began);
+    }
+}
+
 /// The head's time for one request of a kind.
 #[derive(Clone, Debug)]
 pub struct WorkRow {
@@ -31,9 +46,9 @@ pub struct WorkRow {
     pub each: Duration,
 }
 
-/// Measures the kinds of requests in a DVM of so many daemons.
+/// Measures the kinds of requests in a DVM of so many daemons, by a clock that tells the time since some moment.
 #[must_use]
-pub fn head_work(daemons: u32, radix: u32) -> Vec<WorkRow> {
+pub fn head_work(daemons: u32, radix: u32, clock: fn() -> Duration) -> Vec<WorkRow> {
     let last = format!("n{}", daemons - 1);
     let of_span = |span: Time| (0..REQUESTS).map(move |nth| span * SPAN + nth * SECOND);
     let mut scenario = Scenario { persistent: true, ..Scenario::calm(1, daemons, radix) };
@@ -64,9 +79,9 @@ pub fn head_work(daemons: u32, radix: u32) -> Vec<WorkRow> {
         ("a job of one process after them", REQUESTS),
     ];
     let row = |(nth, (what, count)): (usize, (&'static str, Time))| {
-        world.head_time = Some(Duration::ZERO);
+        world.head_meter = Some(Meter { clock, spent: Duration::ZERO });
         world.play_until((nth as Time + 2) * SPAN - 1);
-        let spent = world.head_time.take().unwrap_or_default();
+        let spent = world.head_meter.take().map(|meter| meter.spent).unwrap_or_default();
         WorkRow { daemons, what, each: spent / u32::try_from(count).unwrap_or(u32::MAX) }
     };
     kinds.into_iter().enumerate().map(row).collect()

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
-use std::time::{Duration, Instant};
 
 use ferrite_core::{Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, RequestId, Timer};
 use ferrite_rm::{Allocation, Source};
@@ -18,6 +17,7 @@ use crate::describe;
 use crate::event::Event;
 use crate::fault::strike::Partition;
 use crate::handshakes::Handshakes;
+use crate::head_work::Meter;
 use crate::host::Host;
 use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
@@ -73,8 +73,8 @@ pub(crate) struct World {
     family_mutations: FamilyMutations,
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
-    /// The time that the head has computed, while somebody measures it.
-    pub(crate) head_time: Option<Duration>,
+    /// The time that the head computes, while somebody measures it.
+    pub(crate) head_meter: Option<Meter>,
     pub(crate) next_id: u64,
     /// The jobs that each job has spawned, by the number of the spawn.
     pub(crate) children: BTreeMap<(JobId, u32), JobId>,
@@ -161,7 +161,7 @@ impl World {
             family_mutations: FamilyMutations::default(),
             referee,
             bill: Bill::default(),
-            head_time: None,
+            head_meter: None,
             next_id: 1,
             children: BTreeMap::new(),
             roots: BTreeMap::new(),
@@ -340,10 +340,9 @@ impl World {
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
-            let began = self.head_time.filter(|_| rank == DaemonRank::HEAD).map(|_| Instant::now());
-            host.node.handle(clock, input, &mut fx);
-            if let (Some(spent), Some(began)) = (&mut self.head_time, began) {
-                *spent += began.elapsed();
+            match self.head_meter.as_mut().filter(|_| rank == DaemonRank::HEAD) {
+                Some(meter) => meter.time(|| host.node.handle(clock, input, &mut fx)),
+                None => host.node.handle(clock, input, &mut fx),
             }
         }
         let mut wanted: Vec<Effect> = fx.drain().collect();
