@@ -231,7 +231,7 @@ fn an_offer_has_devices_for_each_process() {
     dvm.submit(1, submission);
     assert_eq!(in_use(&mut dvm, 90), "n0 gpu 1/2");
     dvm.ask(2, order(SizeChange::More(2)));
-    assert!(text_of(&dvm, 2).contains("1 slot with its devices each is free"), "{}", text_of(&dvm, 2));
+    assert!(text_of(&dvm, 2).contains("1 slot with its devices is free"), "{}", text_of(&dvm, 2));
     dvm.ask(3, order(SizeChange::More(1)));
     assert_eq!(in_use(&mut dvm, 91), "n0 gpu 2/2");
     spawn(&mut dvm, rank(1, 0), 1);

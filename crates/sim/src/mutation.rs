@@ -328,8 +328,8 @@ pub enum Mutation {
     LargeOffer,
     /// A job is told that all slots of an offer are on its first node.
     CrampedOffer,
-    /// What an elastic job spawns is placed as a job of its own.
-    PlainNewcomers,
+    /// The new members of an elastic job are placed as a job of their own.
+    PlainMembers,
     /// The refusal of an offer is taken for another order.
     UnheardDecline,
     /// The head does not hear that processes have called finalize.
@@ -517,7 +517,7 @@ impl Mutation {
         Mutation::UnheardOffer,
         Mutation::LargeOffer,
         Mutation::CrampedOffer,
-        Mutation::PlainNewcomers,
+        Mutation::PlainMembers,
         Mutation::UnheardDecline,
         Mutation::HastyEnd,
         Mutation::ForgottenEnd,

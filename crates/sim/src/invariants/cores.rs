@@ -1,5 +1,5 @@
-//! Guarantee: processes that have cores of their own (`PE=n`) share them with nobody. What an elastic job spawns is
-//! bound as its first processes are, and an offer keeps cores for each process (spec E72, E74).
+//! Guarantee: processes that have cores of their own (`PE=n`) share them with nobody. New members of an elastic job
+//! are bound as its first ones are, and an offer keeps cores for each of them (spec E72, E74).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect, Transition}
 use ferrite_types::{DaemonRank, JobId, JobState, ProcId, Rank, SizeChangeStep};
 use ferrite_wire::{EventInfo, GrowthOffer, LaunchOrder};
 
-use super::{Invariant, Observation, require};
+use super::{Invariant, Observation, offered_slots, require};
 use crate::world::CORES;
 
 #[derive(Default)]
 pub(super) struct Cores {
-    /// The cores of each process of an elastic tree that says how many each has, and the number of these.
+    /// The number of cores of each process, by the root of an elastic tree that states it.
     wide: BTreeMap<JobId, u32>,
     /// The root of each job of an elastic tree.
     roots: BTreeMap<JobId, JobId>,
@@ -24,7 +24,6 @@ pub(super) struct Cores {
     open: BTreeSet<JobId>,
     /// The processes that are offered to each of them, by daemon.
     offered: BTreeMap<JobId, BTreeMap<DaemonRank, u32>>,
-    is_struck: bool,
 }
 
 impl Cores {
@@ -65,7 +64,7 @@ impl Cores {
             slots.get(&daemon).copied().unwrap_or(0) * self.wide.get(root).copied().unwrap_or(0)
         };
         let (taken, kept) = (self.taken(daemon), self.offered.iter().map(kept).sum::<u32>() as usize);
-        require(self.is_struck || taken + kept <= CORES as usize, || {
+        require(taken + kept <= CORES as usize, || {
             format!("daemon {daemon} has {CORES} cores: {taken} are taken, and {kept} are offered")
         })
     }
@@ -74,9 +73,7 @@ impl Cores {
         if !self.open.contains(&offer.root) {
             return Ok(());
         }
-        let daemon = |name: &str| name.strip_prefix('n')?.parse().ok().map(DaemonRank);
-        let slots: BTreeMap<DaemonRank, u32> =
-            offer.slots.iter().filter_map(|(node, slots)| Some((daemon(node)?, *slots))).collect();
+        let slots = offered_slots(offer);
         let daemons: Vec<DaemonRank> = slots.keys().copied().collect();
         self.offered.insert(offer.root, slots);
         daemons.into_iter().try_for_each(|daemon| self.has_cores(daemon))
@@ -114,12 +111,11 @@ impl Cores {
 
 impl Invariant for Cores {
     fn name(&self) -> &'static str {
-        "who has cores of his own shares them with nobody"
+        "cores of one process are shared with nobody"
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Fault { .. } | Observation::Cut { .. } => self.is_struck = true,
             Observation::ProcBorn { rank, proc } => {
                 self.living.insert(*proc, *rank);
                 return self.has_cores(*rank);

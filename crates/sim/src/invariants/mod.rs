@@ -67,13 +67,14 @@ mod whole;
 mod wireup;
 mod xcast;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use ferrite_core::{Effect, Input};
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, PmixStatus, ProcId};
-use ferrite_wire::Message;
 use ferrite_wire::control::Request;
+use ferrite_wire::{GrowthOffer, Message};
 
 use crate::fault::Fault;
 use crate::queue::Time;
@@ -342,6 +343,12 @@ impl Referee {
 fn arithmetic(scenario: &Scenario) -> Tree {
     const RANKS: u32 = 1 << 24;
     Tree::new(scenario.radix, RANKS)
+}
+
+/// The slots of an offer, by daemon.
+fn offered_slots(offer: &GrowthOffer) -> BTreeMap<DaemonRank, u32> {
+    let daemon = |name: &str| name.strip_prefix('n')?.parse().ok().map(DaemonRank);
+    offer.slots.iter().filter_map(|(node, slots)| Some((daemon(node)?, *slots))).collect()
 }
 
 /// `Err` with a text, unless the condition holds.

@@ -10,7 +10,7 @@ use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcId, Signal, Siz
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{ControlOrder, EventInfo, JobResize, JobResizeOutcome, JobResized, Withdrawal, WithdrawalAnswer};
 
-use super::{Invariant, Observation, require};
+use super::{Invariant, Observation, offered_slots, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
@@ -283,12 +283,9 @@ impl Sizes {
                 }
                 match &event.info {
                     EventInfo::Growth(offered) => {
-                        let daemon = |name: &str| name.strip_prefix('n')?.parse().ok().map(DaemonRank);
-                        let kept =
-                            offered.slots.iter().filter_map(|(node, slots)| Some((daemon(node)?, *slots))).collect();
                         let is_open = self.open.values().any(|open| self.root_of(open.ask.job) == offered.root);
                         if is_open {
-                            let offer = Offer { kept, taker: None, is_vague: false };
+                            let offer = Offer { kept: offered_slots(offered), taker: None, is_vague: false };
                             self.offers.entry(offered.root).or_insert(offer);
                         }
                     }

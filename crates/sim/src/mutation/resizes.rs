@@ -81,7 +81,7 @@ impl ResizeMutations {
         {
             **order = ControlOrder::Signal { targets: Vec::new(), signal: Signal::CONT };
         }
-        if let (Mutation::PlainNewcomers, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { submission, .. }))) =
+        if let (Mutation::PlainMembers, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { submission, .. }))) =
             (mutation, &mut *input)
         {
             submission.spec.map.inherit = Some(false);

@@ -1,4 +1,4 @@
-//! Offers of more processes to an elastic job: the places that they would have are kept for it until it spawns,
+//! Offers of more processes to an elastic job: their placement is kept for it until it spawns,
 //! refuses, or its time is over (spec E54 to E56).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ER
 pub(super) struct Offer {
     /// Their number.
     pub(super) procs: u32,
-    /// Their places, with all that they would take there; `None` = nothing is kept (any more).
+    /// Their placement, with all that they would take; `None` = nothing is kept (any more).
     kept: Option<JobMap>,
     /// The session in which they are to run.
     session: SessionId,
@@ -47,7 +47,7 @@ impl Head {
     pub(super) fn offer(&mut self, root: JobId, count: u32, ask: &JobResize, cx: &mut Cx) -> Result<(), String> {
         let seconds = self.offer_time(ask)?;
         let session = self.jobs.session_of_tree(root);
-        let kept = Some(self.keep_newcomers(root, ask.job, count, &[])?);
+        let kept = Some(self.keep_new_members(root, ask.job, count, &[])?);
         let id = self.elastic.campaigns.number();
         let offer = Offer { procs: count, kept, session, taker: None, brought: Vec::new() };
         self.open_size_change(root, ask, (seconds, id), What::Offer(offer), cx);
@@ -115,7 +115,7 @@ impl Head {
         let kept = match &resize.outcome {
             ResizeOutcome::Failed { cause, .. } | ResizeOutcome::Refused { cause, .. } => Err(cause.clone()),
             ResizeOutcome::Done | ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
-                self.room_in_tree(root, job, count).and_then(|()| self.keep_newcomers(root, job, count, &brought))
+                self.room_in_tree(root, job, count).and_then(|()| self.keep_new_members(root, job, count, &brought))
             }
         };
         match kept {
@@ -180,16 +180,16 @@ impl Head {
 
     /// Places so many more processes of a job, on these nodes first. What they take there is kept for them (spec E54,
     /// E74, L149).
-    fn keep_newcomers(&mut self, root: JobId, job: JobId, count: u32, first: &[NodeId]) -> Result<JobMap, String> {
-        let map = self.place_newcomers(root, count, first).map_err(|why| self.lack(root, job, count, &why))?;
-        self.keep_places(&map)?;
+    fn keep_new_members(&mut self, root: JobId, job: JobId, count: u32, first: &[NodeId]) -> Result<JobMap, String> {
+        let map = self.place_new_members(root, count, first).map_err(|why| self.lack(root, job, count, &why))?;
+        self.keep_placement(&map)?;
         Ok(map)
     }
 
-    /// Says for how many processes there is room: `why` is the refusal of the map.
+    /// Says for how many processes there is room; `why` is the refusal of the map.
     fn lack(&self, root: JobId, job: JobId, count: u32, why: &str) -> String {
-        let each = self.jobs.wants_of_newcomers(root, &self.params);
-        let text = too_few(job, count, self.most_newcomers(root, count), &each);
+        let each = self.jobs.wants_of_new_members(root, &self.params);
+        let text = too_few(job, count, self.most_new_members(root, count), &each);
         // Slots alone would do: the reason is another one.
         match each.is_empty() && self.free_slots_for(root) >= count {
             true => format!("{text}\n{why}"),
@@ -200,7 +200,7 @@ impl Head {
     /// Gives back what an offer keeps. Returns what that was.
     pub(super) fn give_offered_back(&mut self, root: JobId) -> Option<JobMap> {
         let kept = self.elastic.sizes.offer_mut(root)?.kept.take()?;
-        self.give_places_back(&kept);
+        self.release_placement(&kept);
         Some(kept)
     }
 
@@ -218,10 +218,10 @@ impl Head {
         Some((root, kept))
     }
 
-    /// Ends the try: the job has its places, or the offer has them again.
+    /// Ends the try: the job has its placement, or the offer has its own again.
     pub(in crate::head) fn after_lending(&mut self, root: JobId, kept: JobMap, by: Option<JobId>) {
-        // What cannot be kept again ends the offer.
-        let kept = Some(kept).filter(|kept| by.is_none() && self.keep_places(kept).is_ok());
+        // The offer ends when its placement cannot be kept again.
+        let kept = Some(kept).filter(|kept| by.is_none() && self.keep_placement(kept).is_ok());
         if let Some(offer) = self.elastic.sizes.offer_mut(root) {
             (offer.taker, offer.kept) = (by, kept);
         }
@@ -292,11 +292,11 @@ impl Head {
         offer.kept.iter().flat_map(|map| &map.nodes).any(|node| is_gone(node.id))
     }
 
-    /// Keeps places again after a job that was to have them has failed. False when others have them.
+    /// Keeps a placement again after the job that has taken the offer has failed. False when others have the slots.
     fn keep_again(&mut self, root: JobId) -> bool {
         let Some(offer) = self.elastic.sizes.offer_mut(root) else { return false };
         let procs = offer.procs;
-        let Ok(kept) = self.keep_newcomers(root, root, procs, &[]) else { return false };
+        let Ok(kept) = self.keep_new_members(root, root, procs, &[]) else { return false };
         if let Some(offer) = self.elastic.sizes.offer_mut(root) {
             (offer.kept, offer.taker) = (Some(kept), None);
         }
@@ -334,7 +334,11 @@ fn too_few_shared(job: JobId, count: u32, room: u32, takes: &Amounts) -> String 
 fn too_few(job: JobId, count: u32, free: u32, each: &str) -> String {
     let (slots, are) = if free == 1 { ("slot", "is") } else { ("slots", "are") };
     let wanted = if count == 1 { "1 is wanted".to_owned() } else { format!("{count} are wanted") };
-    let with = if each.is_empty() { String::new() } else { format!(" with {each} each") };
+    let with = match (each.is_empty(), free) {
+        (true, _) => String::new(),
+        (false, 1) => format!(" with {each}"),
+        (false, _) => format!(" with {each} each"),
+    };
     format!(
         "{free} {slots}{with} {are} free in the session of job {job}, and {wanted}. Add nodes with `pdvm grow`, or have them come \
          for the offer: `pdvm resize --nodes` or `--host`."

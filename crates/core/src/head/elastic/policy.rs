@@ -44,7 +44,7 @@ pub(in crate::head) struct Need {
     pub(in crate::head) nodes: BTreeSet<NodeId>,
     /// The slots that it lacks.
     pub(in crate::head) missing: u32,
-    /// What it lacks of what all nodes share.
+    /// The shared resources of which it lacks something.
     pub(in crate::head) short: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Head {
             let idle = free.min(before.get(&session).copied().unwrap_or(0));
             for (root, count) in self.shares(idle, &roots, trees, cx.now) {
                 // A job whose processes take more than a slot each may have fewer of these.
-                let count = self.most_newcomers(root, count);
+                let count = self.most_new_members(root, count);
                 if count == 0 {
                     continue;
                 }

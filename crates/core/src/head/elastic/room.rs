@@ -1,5 +1,5 @@
-//! Room for more processes of an elastic job: they are placed as a try, as the job's spawn will be, so that an offer
-//! keeps slots beside which there are the processors, devices and resources that each of them takes (spec E54).
+//! Room for more processes of an elastic job: a try places them as the job's spawn will be placed. So an offer
+//! keeps slots with the processors, devices and resources that each of them takes (spec E54).
 
 use ferrite_types::{JobId, JobMap, NodeId, NodeRecord};
 
@@ -8,12 +8,12 @@ use crate::head::Head;
 impl Head {
     /// Places so many more processes of a job, on these nodes first (spec E74). Returns their map, or why they have no
     /// place.
-    pub(super) fn place_newcomers(&self, root: JobId, count: u32, first: &[NodeId]) -> Result<JobMap, String> {
+    pub(super) fn place_new_members(&self, root: JobId, count: u32, first: &[NodeId]) -> Result<JobMap, String> {
         self.place_on_those_that_stay(root, count, first, &self.nodes_for(root))
     }
 
     /// The most processes of a job, up to `most`, that have a place at once.
-    pub(super) fn most_newcomers(&self, root: JobId, most: u32) -> u32 {
+    pub(super) fn most_new_members(&self, root: JobId, most: u32) -> u32 {
         let nodes = self.nodes_for(root);
         let (mut fit, mut misfit) = (0, most.min(free_slots(&nodes)) + 1);
         while misfit - fit > 1 {
@@ -38,9 +38,9 @@ impl Head {
         first: &[NodeId],
         nodes: &[NodeRecord],
     ) -> Result<JobMap, String> {
-        let spec = self.jobs.spec_of_newcomers(root, count, &self.params);
+        let spec = self.jobs.spec_of_new_members(root, count, &self.params);
         let spec = spec.ok_or_else(|| format!("Job {root} is over."))?;
-        self.try_places(&spec, first, nodes)
+        self.try_placement(&spec, first, nodes)
     }
 
     /// The nodes of the session in which a job spawns. Those that are to leave have no daemon here.

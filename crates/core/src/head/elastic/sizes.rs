@@ -129,7 +129,7 @@ impl Head {
             Err(cause) => Err((false, JobResizeOutcome::Refused(cause))),
             Ok((_, Plan::Nothing)) => Err((false, JobResizeOutcome::Unchanged)),
             Ok((root, Plan::Offer(count))) => {
-                let misfit = ask.nodes.as_ref().zip(self.place_newcomers(root, count, &[]).err());
+                let misfit = ask.nodes.as_ref().zip(self.place_new_members(root, count, &[]).err());
                 let offered = match misfit {
                     Some((nodes, why)) => {
                         self.get_nodes_for_offer(root, count, ask, (nodes, &why), cx).map(|of| campaign = of)

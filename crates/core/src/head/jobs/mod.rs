@@ -8,7 +8,7 @@ mod dependencies;
 mod failure_policy;
 mod failures;
 mod job_record;
-mod newcomers;
+mod new_members;
 mod node_losses;
 mod notices;
 mod output;

@@ -161,8 +161,8 @@ impl Head {
         self.place_from(None, &[], spec, nodes, occupancy)
     }
 
-    /// Places a job on these nodes as a try, beginning with those of `first`.
-    pub(in crate::head) fn try_places(
+    /// Tries to place a job on these nodes, beginning with those of `first`.
+    pub(in crate::head) fn try_placement(
         &self,
         spec: &JobSpec,
         first: &[NodeId],
@@ -171,13 +171,13 @@ impl Head {
         self.place_from(None, first, spec, nodes, &self.jobs.occupancy)
     }
 
-    /// Keeps the places of a try for a job that may come.
-    pub(in crate::head) fn keep_places(&mut self, map: &JobMap) -> Result<(), String> {
+    /// Keeps all that a placement takes, for a job that may come.
+    pub(in crate::head) fn keep_placement(&mut self, map: &JobMap) -> Result<(), String> {
         self.pool.claim(&mut self.jobs.occupancy, map).map_err(|error| error.to_string())
     }
 
-    /// Gives places back that were kept.
-    pub(in crate::head) fn give_places_back(&mut self, map: &JobMap) {
+    /// Gives back all that was kept.
+    pub(in crate::head) fn release_placement(&mut self, map: &JobMap) {
         self.pool.release(&mut self.jobs.occupancy, map);
     }
 

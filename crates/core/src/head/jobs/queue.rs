@@ -372,14 +372,14 @@ impl Head {
         all.filter(|(_, wanted)| *wanted > 0).collect()
     }
 
-    /// Those of which too little is free.
+    /// The shared resources of which a job wants more than is free.
     fn shared_lacks(&self, spec: &JobSpec) -> Vec<(ResourceStatus, u64)> {
         let mut wants = self.shared_wants(spec);
         wants.retain(|(resource, wanted)| resource.amount.saturating_sub(resource.in_use) < *wanted);
         wants
     }
 
-    /// The same in words; empty when there is enough.
+    /// Names the shared resources that a job lacks; empty when there is enough.
     fn shared_lacks_in_words(&self, spec: &JobSpec) -> String {
         let words = |(ResourceStatus { name, amount, in_use }, wanted): (ResourceStatus, u64)| {
             format!("{name}={wanted} of the DVM, which has {} of {amount} free", amount.saturating_sub(in_use))

@@ -1,23 +1,29 @@
-//! What further processes of an elastic job need: they are as its oldest world will spawn them.
+//! The needs of new members of an elastic job, which its oldest world will spawn.
 
 use ferrite_rm::params::Params;
 use ferrite_types::resources::{Amounts, amounts_in_words};
 use ferrite_types::{AppContext, CpuKind, JobId, JobSpec, MapBy};
 
 use super::placement_defaults::{self, Kinship};
+use super::record::Job;
 use super::registry::Jobs;
 
 impl Jobs {
-    /// What each process of a tree takes besides its slot: that of its oldest job which is not over.
-    pub(in crate::head) fn takes_of_tree(&self, root: JobId) -> Amounts {
-        let oldest = self.worlds_of(root).first().and_then(|id| self.get(*id));
-        oldest.and_then(|job| job.spec.apps.first()).map(|app| app.takes.clone()).unwrap_or_default()
+    /// The oldest world of a tree that is not over.
+    fn oldest_world(&self, root: JobId) -> Option<&Job> {
+        self.get(*self.worlds_of(root).first()?)
     }
 
-    /// The specification by which a try places more processes of a tree: as its oldest world will spawn them, and never
-    /// more than there are slots (spec E72, E74). `None` = the tree is over.
-    pub(in crate::head) fn spec_of_newcomers(&self, root: JobId, count: u32, params: &Params) -> Option<JobSpec> {
-        let world = self.get(*self.worlds_of(root).first()?)?;
+    /// The resources that each process of a tree takes besides its slot: those of its oldest world.
+    pub(in crate::head) fn takes_of_tree(&self, root: JobId) -> Amounts {
+        let first = self.oldest_world(root).and_then(|world| world.spec.apps.first());
+        first.map(|app| app.takes.clone()).unwrap_or_default()
+    }
+
+    /// The specification by which a try places new members: as the oldest world will spawn them, and never more than
+    /// there are slots (spec E72, E74). `None` = the tree is over.
+    pub(in crate::head) fn spec_of_new_members(&self, root: JobId, count: u32, params: &Params) -> Option<JobSpec> {
+        let world = self.oldest_world(root)?;
         let first = world.spec.apps.first()?;
         let (argv, takes) = (first.argv.clone(), first.takes.clone());
         let app = AppContext { argv, takes, np: Some(count), ..AppContext::default() };
@@ -28,9 +34,9 @@ impl Jobs {
         Some(spec)
     }
 
-    /// What each further process of a tree takes besides a slot, in words.
-    pub(in crate::head) fn wants_of_newcomers(&self, root: JobId, params: &Params) -> String {
-        let Some(spec) = self.spec_of_newcomers(root, 1, params) else { return String::new() };
+    /// Says in words what each new member takes besides a slot.
+    pub(in crate::head) fn wants_of_new_members(&self, root: JobId, params: &Params) -> String {
+        let Some(spec) = self.spec_of_new_members(root, 1, params) else { return String::new() };
         let takes = Some(amounts_in_words(&spec.apps[0].takes)).filter(|words| !words.is_empty());
         let kind = if spec.map.cpus == Some(CpuKind::HwThread) { "hardware threads" } else { "cores" };
         let pes = spec.map.pes.map(|pes| format!("{pes} {kind}"));
