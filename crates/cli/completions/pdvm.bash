@@ -2467,12 +2467,31 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__trace)
-            opts="-h --chrome --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
+            opts="-h --batch --html --chrome --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help $(pdvm --candidates jobs "${cur}" "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null)"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --batch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --chrome)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then

@@ -461,6 +461,8 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l system-server-firs
 complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand service" -l do-not-connect -d 'Connect to no DVM; the command then fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand service" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l batch -d 'Show the tasks of this batch over time instead of a job; needs --html' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l html -d 'Write a page for a browser to this file, which is all that it needs; `-` = standard output' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l chrome -d 'Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F

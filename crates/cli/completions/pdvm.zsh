@@ -631,6 +631,8 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
+'(--chrome)--batch=[Show the tasks of this batch over time instead of a job; needs --html]:BATCH:_default' \
+'(--json --chrome)--html=[Write a page for a browser to this file, which is all that it needs; \`-\` = standard output]:FILE|-:_files' \
 '(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \
@@ -644,7 +646,7 @@ _arguments "${_arguments_options[@]}" : \
 '--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
+'::job -- Number of the job, or its namespace as prun --detach prints it:_ferrite_values jobs' \
 && ret=0
 ;;
 (metrics)

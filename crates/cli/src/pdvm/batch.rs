@@ -35,9 +35,28 @@ pub(super) fn answer(mut dvm: Dvm, verb: &BatchVerb, json: bool) -> Result<i32, 
 
 /// Prints records, and with `wait` those that come until the batch is over; returns its exit code then.
 fn read(dvm: Dvm, batch: BatchId, wait: bool) -> Result<i32, Failure> {
+    records(dvm, batch, wait, |records| {
+        let mut out = io::stdout().lock();
+        match out.write_all(records).and_then(|()| out.flush()) {
+            // Its reader has seen enough.
+            Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(cause) => Err(Failure::Output(cause)),
+            Ok(()) => Ok(true),
+        }
+    })
+}
+
+/// Passes records on, whole lines at a time, until `take` wants no more; with `wait` those as well that come until the
+/// batch is over, whose exit code is returned then.
+pub(super) fn records(
+    dvm: Dvm,
+    batch: BatchId,
+    wait: bool,
+    mut take: impl FnMut(&[u8]) -> Result<bool, Failure>,
+) -> Result<i32, Failure> {
     let mut dvm = WaitingDvm::of(dvm, Source::empty())?;
     let mut offset = 0;
-    // A record that is being written is printed when it is whole.
+    // A record that is being written is passed on when it is whole.
     let mut rest = Vec::new();
     loop {
         let piece = match dvm.ask(Request::Batch(BatchOrder::Results { batch, offset, wait }))? {
@@ -49,12 +68,8 @@ fn read(dvm: Dvm, batch: BatchId, wait: bool) -> Result<i32, Failure> {
         rest.extend_from_slice(&data);
         let whole = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let records: Vec<u8> = rest.drain(..whole).collect();
-        let mut out = io::stdout().lock();
-        match out.write_all(&records).and_then(|()| out.flush()) {
-            // Its reader has seen enough.
-            Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
-            Err(cause) => return Err(Failure::Output(cause)),
-            Ok(()) => {}
+        if !take(&records)? {
+            return Ok(0);
         }
         match over {
             Some(code) if wait => return Ok(code.into()),

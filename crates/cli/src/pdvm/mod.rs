@@ -131,7 +131,7 @@ fn run(options: PdvmOptions) -> Result<i32, Failure> {
         }
         Verb::Web(how) => web::serve(find()?, how.port, json),
         Verb::Service => service::pass(which),
-        Verb::Trace(how) => trace::answer(&mut find()?, &how, json),
+        Verb::Trace(how) => trace::answer(find()?, &how, json),
         Verb::Metrics => put(&metrics::answer(&mut find()?, json)?),
     };
     done.map(|()| 0)

@@ -481,8 +481,14 @@ pub(crate) struct WebOptions {
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct TraceOptions {
     /// Number of the job, or its namespace as prun --detach prints it
-    #[arg(value_name = "JOB", value_parser = JobName::parse)]
-    pub(crate) job: JobName,
+    #[arg(value_name = "JOB", value_parser = JobName::parse, required_unless_present = "batch")]
+    pub(crate) job: Option<JobName>,
+    /// Show the tasks of this batch over time instead of a job; needs --html
+    #[arg(long, value_name = "BATCH", value_parser = parse_batch, conflicts_with_all = ["job", "chrome"], requires = "html")]
+    pub(crate) batch: Option<BatchId>,
+    /// Write a page for a browser to this file, which is all that it needs; `-` = standard output
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["json", "chrome"])]
+    pub(crate) html: Option<std::path::PathBuf>,
     /// Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output
     #[arg(long, value_name = "FILE|-", conflicts_with = "json")]
     pub(crate) chrome: Option<std::path::PathBuf>,
@@ -636,6 +642,10 @@ mod tests {
             ["", "stat", "job", "job x", "kill 1 2", "signal 1", "signal 1 NOPE", "--bad status", "top --interval 0"];
         let more = [
             "trace 1 --chrome t --json",
+            "trace",
+            "trace --batch 1",
+            "trace 1 --batch 1 --html t",
+            "trace 1 --html t --chrome t",
             "--pid 1 status --namespace x",
             "grow --nodes 0",
             "grow --alloc-id= --nodes 1",

@@ -156,7 +156,11 @@ fn examples(name: &str) -> String {
         "pdvm-session-terminate" => &[("pdvm session terminate --session-id 5", "Ends it with its jobs.")],
         "pdvm-events" => &[("pdvm events --follow --json", "The steps of jobs as they happen, one object a line.")],
         "pdvm-top" => &[("pdvm top --interval 0.5", "Two pictures a second."), ("NO_COLOR=1 pdvm top", "No colours.")],
-        "pdvm-trace" => &[("pdvm trace 7 --chrome trace.json", "A file for Perfetto or chrome://tracing.")],
+        "pdvm-trace" => &[
+            ("pdvm trace 7 --html trace.html", "A page for a browser: the states of job 7 over time."),
+            ("pdvm trace --batch b1 --html batch.html", "The tasks of a batch: when and where each ran."),
+            ("pdvm trace 7 --chrome trace.json", "A file for Perfetto or chrome://tracing."),
+        ],
         "pdvm-metrics" => &[("pdvm metrics", "The counters of the DVM.")],
         _ => &[],
     };

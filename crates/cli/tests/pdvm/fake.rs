@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use ferrite_types::{JobId, JobState, ProcState, Rank, SessionId};
 use ferrite_wire::control::{
-    BatchCounts, BatchId, BatchOrder, BatchStatus, CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, EndedJobs,
-    Ending, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus, Reply, Request,
+    BatchCounts, BatchId, BatchOrder, BatchPiece, BatchStatus, CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus,
+    EndedJobs, Ending, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus, Reply, Request,
     SessionStatus, greeting,
 };
 use ferrite_wire::{DvmContact, JobResizeOutcome, JobResized, Resize, ResizeOutcome, ResizeRequest};
@@ -180,6 +180,10 @@ pub(crate) fn usual(request: &Request) -> Reply {
         }
         Request::Batch(BatchOrder::List) => Reply::Batches(vec![batch()]),
         Request::Batch(BatchOrder::Cancel(_)) => Reply::Ordered,
+        Request::Batch(BatchOrder::Results { offset: 0, .. }) => {
+            let record = r#"{"schema":1,"record":"ended","index":0,"line":1,"id":"<first>","job":1,"exit_code":3,"ending":"failed","queued":1795302111.1,"started":1795302111.2,"ended":1795302111.5,"node":"n1"}"#;
+            Reply::Results(BatchPiece { data: format!("{record}\n").into_bytes().into(), over: Some(1) })
+        }
         Request::Batch(_)
         | Request::Facts(_)
         | Request::Raise { .. }

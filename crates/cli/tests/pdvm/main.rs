@@ -247,6 +247,21 @@ fn a_trace_goes_to_a_file() {
 }
 
 #[test]
+fn a_page_of_a_job_or_of_a_batch_goes_to_a_file() {
+    let fake = Fake::new();
+    let file = fake.dir().join("page.html");
+    for (words, holds) in [(&["1"][..], "<h1>Job 1 of "), (&["--batch", "b1"], "&lt;first&gt;")] {
+        let (code, out, err) = told(&run(pdvm(&fake).arg("trace").args(words).arg("--html").arg(&file)));
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
+        let page = std::fs::read_to_string(&file).unwrap();
+        assert!(page.contains(holds) && page.ends_with("</html>\n"), "{page}");
+    }
+    let (code, _, err) = told(&run(pdvm(&fake).args(["trace", "--batch", "b77", "--html", "-"])));
+    assert_eq!(code, Some(1));
+    assert!(err.contains("There is no batch b77"), "{err}");
+}
+
+#[test]
 fn steps_of_the_past_are_told_in_order_and_a_forgotten_job_is_left_out() {
     let fake = Fake::answering(|request| match request {
         Request::Job(JobId(2)) => Some(Reply::Refused("There is no job 2.".to_owned())),
