@@ -14,11 +14,13 @@ mod fuzz;
 mod listed;
 mod man;
 mod peers;
+mod pictures;
 mod pmix_programs;
 mod programs;
 mod purity;
 mod runner;
 mod scenarios;
+mod screen;
 mod sequence;
 mod setup;
 mod sim;
@@ -64,6 +66,7 @@ cargo xtask COMMAND
   dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
               roots of Debian and Ubuntu, runs jobs, removes them; --twice: builds again elsewhere, compares the bytes
   book        the book of docs/book: checks links, lays it with the reference in target/book-src, builds it with mdBook
+  pictures    the pictures of the book that a DVM draws: pdvm top, and the traces of a job and of a batch
   documented  the commands that README and docs/book show, as they stand there (--no-build)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)
@@ -106,6 +109,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "soak" => soak::main(args)?,
         "demo" => demo::main(args)?,
         "book" => book::main(args)?,
+        "pictures" => pictures::main(args)?,
         "dist" => dist::main(args)?,
         "documented" => documented::main(args)?,
         "test" => test::main(args)?,
