@@ -4,6 +4,7 @@
 //! The page is the source: a benchmark with `--write` puts its tables there, and then calls this. Nothing is measured
 //! here, and a test compares the files with the page.
 
+mod history;
 mod picture;
 mod tables;
 
@@ -20,9 +21,9 @@ use picture::{Bar, Panel, Whose};
 use tables::{Section, Table};
 
 /// The benchmarks with marks on the page.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "launch", "dvm", "busy", "campaign", "counts", "elastic", "resize", "fill", "mpi4py", "slurm", "map", "preload",
-    "repair",
+    "repair", "history",
 ];
 
 /// A picture: file, title, and its panels.
@@ -120,7 +121,17 @@ fn files() -> Result<Vec<(PathBuf, String)>> {
     let docs = root().join("docs");
     let page = fs::read_to_string(docs.join("benchmarks.md")).context("cannot read docs/benchmarks.md")?;
     let ratios = report::replaced(&page, "ratios", &ratios(&page)?).context("the page has no marks for 'ratios'")?;
-    let mut files = vec![(docs.join("benchmarks.md"), ratios)];
+    let panels: Vec<(&str, Panel)> = PLOTS
+        .iter()
+        .flat_map(|(_, _, sources)| *sources)
+        .map(|source| Ok((source.section, source.panel(&page)?)))
+        .collect::<Result<_>>()?;
+    let history = history::rows(&page, &panels)?;
+    let page = report::replaced(&ratios, "history", &history).context("the page has no marks for 'history'")?;
+    let mut files = vec![
+        (docs.join("images/bench-history.svg"), history::picture(&page)?),
+        (docs.join("benchmarks.md"), page.clone()),
+    ];
     for name in SECTIONS {
         let section = section(&page, name)?;
         files.push((docs.join(format!("benchmarks/{name}.json")), section.json(name)));

@@ -52,12 +52,15 @@ impl Section {
         self.tables.iter().find(|table| table.title == name || table.columns.iter().any(|column| column == name))
     }
 
+    /// What the text before the tables says after this mark, up to the end of its sentence.
+    pub(super) fn word(&self, mark: &str) -> Option<&str> {
+        let (_, rest) = self.about.split_once(mark)?;
+        rest.split_once(". ").map(|(word, _)| word).or_else(|| rest.strip_suffix('.'))
+    }
+
     /// The section as a JSON document. Cells that are numbers are numbers there.
     pub(super) fn json(&self, benchmark: &str) -> String {
-        let word = |mark: &str| {
-            let (_, rest) = self.about.split_once(mark)?;
-            rest.split_once(". ").map(|(word, _)| word).or_else(|| rest.strip_suffix('.'))
-        };
+        let word = |mark| self.word(mark);
         let text = |word: Option<&str>| word.map_or("null".to_owned(), quoted);
         let mut out = format!("{{\n  \"schema\": 1,\n  \"benchmark\": {},\n", quoted(benchmark));
         let _ = writeln!(out, "  \"machine\": {},", text(word("Machine: ").or_else(|| word("Counted on: "))));
