@@ -32,6 +32,7 @@ mod testbed;
 mod tracked;
 mod unsafety;
 mod verify;
+mod vm;
 mod width;
 mod wings;
 mod workspace;
@@ -68,6 +69,7 @@ cargo xtask COMMAND
   book        the book of docs/book: checks links, lays it with the reference in target/book-src, builds it with mdBook
   pictures    the pictures of the book that a DVM draws: pdvm top, and the traces of a job and of a batch
   documented  the commands that README and docs/book show, as they stand there (--no-build)
+  vm          limits of memory in a machine of its own (qemu), with control groups of version 2
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what; --peers: roots of other Debian releases)
 ";
@@ -114,6 +116,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "documented" => documented::main(args)?,
         "test" => test::main(args)?,
         "verify" => verify::main(args)?,
+        "vm" => vm::main(args)?,
         "fix" => verify::fix(args)?,
         "purity" => purity::check()?,
         "spec" => spec::check()?,

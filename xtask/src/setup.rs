@@ -138,6 +138,12 @@ pub(crate) fn ensure_installed_for_dist() -> Result<()> {
     Ok(())
 }
 
+/// Installs those of these packages whose program is missing.
+pub(crate) fn ensure_programs(packages: &[(&str, &str)]) -> Result<()> {
+    let missing: Vec<&str> = packages.iter().filter(|(_, program)| which(program).is_none()).map(|p| p.0).collect();
+    if missing.is_empty() { Ok(()) } else { install_packages(&missing) }
+}
+
 /// Installs what is missing up to `need`.
 pub(crate) fn ensure_installed(need: Need) -> Result<()> {
     let missing = missing_packages(|of| of <= need && of != Need::Slurm);

@@ -42,7 +42,7 @@ package\t''
 core:overload-allowed\t''
 core:if-supported\t''
 core:REPORT\t''"
-complete -c prterun -l mem -d 'Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. What a process really uses is not limited' -r
+complete -c prterun -l mem -d 'Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. A process that uses more is ended, where the node can limit it: the daemon needs a control group (cgroup v2) that is given to its user. A job is told once where it cannot' -r
 complete -c prterun -l resource -d 'Amounts that each process takes of its node, or of what all nodes share, besides a slot, as fpga=1; all of them take licence=1/job together. The parameter ferrite_resources states what there is' -r
 complete -c prterun -l add-host -d 'Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)' -r -f -a "(__fish_print_hostnames)"
 complete -c prterun -l add-hostfile -d 'File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host' -r -F

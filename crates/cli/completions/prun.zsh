@@ -39,7 +39,7 @@ _prun() {
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[\:QUALIFIER]...:(slot node core hwthread l1cache l2cache l3cache numa package seq ppr\:1\:node slot\:PE=2 slot\:OVERSUBSCRIBE slot\:NOOVERSUBSCRIBE slot\:NOLOCAL core\:SPAN core\:HWTCPUS)' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:(slot node fill span)' \
 '*--bind-to=[Objects to bind to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[\:QUALIFIER]...:(none core hwthread l1cache l2cache l3cache numa package core\:overload-allowed core\:if-supported core\:REPORT)' \
-'--mem=[Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. What a process really uses is not limited]:SIZE:_default' \
+'--mem=[Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. A process that uses more is ended, where the node can limit it\: the daemon needs a control group (cgroup v2) that is given to its user. A job is told once where it cannot]:SIZE:_default' \
 '*--resource=[Amounts that each process takes of its node, or of what all nodes share, besides a slot, as fpga=1; all of them take licence=1/job together. The parameter ferrite_resources states what there is]:NAME=AMOUNT[/job],...:_default' \
 '*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[\:SLOTS],...:_hosts' \
 '--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_files' \

@@ -473,6 +473,8 @@ pub struct SpawnRequest {
     pub preloaded: bool,
     /// Hardware threads to which the process is bound.
     pub cpus: Option<CpuSet>,
+    /// The memory that it may use (bytes), where the node can limit it (spec L163); `None` = no limit.
+    pub memory: Option<u64>,
     /// Devices of the process, which its environment names.
     pub devices: Vec<Device>,
     /// True when a debugger that did not start the process may attach to it, where the system lets processes decide.

@@ -258,6 +258,16 @@ pub enum DaemonInput {
         /// The cause of the failure.
         error: StartError,
     },
+    /// The system ended a local process, or one that it had started, because it used more memory than it may (spec
+    /// L163). Comes before its end.
+    OverMemory(ProcId),
+    /// The memory of a process of a job is not limited on this node. Comes once.
+    MemoryNotLimited {
+        /// The first job whose processes take memory.
+        job: JobId,
+        /// What is in the way.
+        obstacle: String,
+    },
     /// A local process has ended and was reaped.
     Exited {
         /// The process that has ended.

@@ -115,6 +115,45 @@ fn what_no_node_has_is_refused_at_once() {
     }
 }
 
+/// The limit of memory is the daemon's; the failure message names it (spec L163).
+#[test]
+fn who_uses_more_memory_than_it_may_is_told_so() {
+    let mut dvm = dvm_with(2, &[("ferrite_resources", "mem=4G")]);
+    dvm.submit(1, taking(2, "mem=1G"));
+    let (at, request) = dvm.running[&rank(1, 1)].clone();
+    assert_eq!(request.memory, Some(1 << 30));
+    dvm.input(at, Input::Daemon(DaemonInput::OverMemory(rank(1, 1))));
+    dvm.exit(rank(1, 1), ExitStatus::Signaled(Signal::KILL));
+    let said = dvm.notices.concat();
+    assert!(
+        said.contains("was ended by signal 9 (SIGKILL). It, or a process that it had started, used more"),
+        "{said}"
+    );
+    assert!(said.contains("more than its 1 GiB of memory (--mem)"), "{said}");
+    assert_eq!(dvm.code_of(1), 137);
+    dvm.submit(2, Submission::of(job("a.out", 1)));
+    let unlimited = dvm.running.iter().filter(|(proc, (_, request))| proc.job == JobId(2) && request.memory.is_none());
+    assert_eq!(unlimited.count(), 1);
+}
+
+/// A thousand nodes of a kind would say the same (spec L163).
+#[test]
+fn that_memory_is_not_limited_is_said_once() {
+    let mut dvm = dvm_with(2, &[("ferrite_resources", "mem=4G")]);
+    for (id, node) in [(1, 0), (1, 1), (2, 1)] {
+        if node == 0 || id == 2 {
+            dvm.submit(id, taking(2, "mem=1G"));
+        }
+        let obstacle = "the control group /x has no memory controller".to_owned();
+        let job = JobId(id as u32);
+        dvm.input(DaemonRank(node), Input::Daemon(DaemonInput::MemoryNotLimited { job, obstacle }));
+        dvm.run();
+    }
+    let said: Vec<&String> = dvm.notices.iter().filter(|text| text.contains("not limited")).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("on node n0: the control group /x has no memory controller"), "{said:?}");
+}
+
 /// Nodes of four cores, of which the first one has so many GPUs.
 fn dvm_of_machines(nodes: u32, gpus: u32, params: &[(&str, &str)]) -> Cluster {
     let gpu = |index: u32| Device {

@@ -31,6 +31,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
 use crate::Inbox;
+use crate::memory_limit::MemoryLimits;
 use crate::params;
 use crate::segments::Sweeper;
 use crate::session_dir::SessionDir;
@@ -69,6 +70,7 @@ struct StartedOnes {
     told: Told,
     orphans: Rc<Orphans>,
     starts: Rc<Starts>,
+    limits: Rc<RefCell<MemoryLimits>>,
 }
 
 type Table = Rc<RefCell<BTreeMap<ProcId, Local>>>;
@@ -120,6 +122,7 @@ impl Processes {
             table: Table::default(),
             running: Rc::new(Cell::new(0)),
             starts,
+            limits: Rc::default(),
         });
         let (sender, mut outcomes) = unbounded_channel();
         let settling = Rc::clone(&started);
@@ -159,9 +162,16 @@ impl Processes {
         if let Err(error) = prepared {
             return self.started.settle(Outcome { proc, request, started: Err(error) });
         }
+        let group = match request.memory {
+            Some(bytes) => match self.limited(proc, bytes) {
+                Ok(group) => group,
+                Err(error) => return self.started.settle(Outcome { proc, request, started: Err(error) }),
+            },
+            None => None,
+        };
         let is_alone = self.started.running.get() == 0 && self.started.starts.is_empty();
         let is_here = is_alone || request.stopped;
-        let mut order = Order { proc, request, env, fds };
+        let mut order = Order { proc, request, env, fds, group };
         if !is_here {
             order = match self.starter.start_beside(order) {
                 None => return self.started.starts.begin(proc),
@@ -169,6 +179,16 @@ impl Processes {
             };
         }
         self.started.settle(self.starter.start_here(order));
+    }
+
+    /// Prepares the limit of a process's memory. Says once why there is none here.
+    fn limited(&self, proc: ProcId, bytes: u64) -> Result<Option<OwnedFd>, StartError> {
+        let mut limits = self.started.limits.borrow_mut();
+        let group = limits.prepare(proc, bytes)?;
+        if let Some(obstacle) = limits.obstacle() {
+            self.started.tell(Input::Daemon(DaemonInput::MemoryNotLimited { job: proc.job, obstacle }));
+        }
+        Ok(group)
     }
 
     /// Makes the process's own directory its working directory. The directory goes with the job.
@@ -239,6 +259,7 @@ impl Processes {
         // Most jobs have no directory.
         let _ = std::fs::remove_dir_all(self.session_dir.path().join(job.to_string()));
         self.segments.end(job);
+        self.started.limits.borrow_mut().sweep();
     }
 }
 
@@ -423,6 +444,7 @@ impl StartedOnes {
             table: self.table.clone(),
             own: self.orphans.own().clone(),
             running: self.running.clone(),
+            limits: self.limits.clone(),
         }));
         Ok(())
     }
@@ -446,6 +468,7 @@ struct Child {
     table: Table,
     own: orphans::Own,
     running: Rc<Cell<usize>>,
+    limits: Rc<RefCell<MemoryLimits>>,
 }
 
 async fn watch(child: Child) {
@@ -459,6 +482,9 @@ async fn watch(child: Child) {
     }
     child.own.borrow_mut().remove(&child.pid);
     child.running.set(child.running.get() - 1);
+    if child.limits.borrow_mut().ended(proc) {
+        let _ = child.inbox.send(Input::Daemon(DaemonInput::OverMemory(proc)));
+    }
     let _ = child.inbox.send(Input::Daemon(DaemonInput::Exited { proc, status }));
 }
 

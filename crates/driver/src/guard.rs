@@ -300,7 +300,7 @@ impl Post<'_> {
         let _ = rustix::thread::set_name(GUARD_NAME);
         let_go_of_stdio(self.guarded.silent);
         let status = self.wait_for_end(child, !self.guarded.is_waited_for, reap_all);
-        self.finish(status)
+        self.finish(child, status)
     }
 
     /// Runs as the front, the process that a shell waits for. The head tells its pid through the pipe.
@@ -316,13 +316,14 @@ impl Post<'_> {
         // order.
         let mut head = [0; 4];
         let head = told.read_exact(&mut head).ok().and_then(|()| Pid::from_raw(i32::from_ne_bytes(head)));
+        let real = head.unwrap_or(guard);
         let status = match head.map(|head| (head, ended(head))) {
             Some((_, Ok(Some(status)))) => status,
             Some((head, Ok(None))) => self.wait_for_end(head, true, alone),
             // There is no head below this process.
             Some((_, Err(_))) | None => status,
         };
-        self.finish(status)
+        self.finish(real, status)
     }
 
     /// Passes signals on until `reap` says that the child is dead; returns its exit code, negative for a signal.
@@ -358,7 +359,7 @@ impl Post<'_> {
     }
 
     /// Ends remaining processes, removes remaining files, and exits as the real process did.
-    fn finish(&self, status: i32) -> ! {
+    fn finish(&self, real: Pid, status: i32) -> ! {
         let mut leftovers = Leftovers::new(self.guarded, self.born);
         sweep(&mut leftovers);
         // A head that has ended in order has given everything back, and its directory is gone.
@@ -366,6 +367,7 @@ impl Post<'_> {
             end_manager_jobs(&command);
         }
         leftovers.remove();
+        crate::memory_limit::remove_groups(real.as_raw_nonzero().get().unsigned_abs());
         if status >= 0 {
             exit_now(status);
         }

@@ -25,6 +25,7 @@ mod launcher;
 mod link;
 mod local_time;
 mod logs;
+mod memory_limit;
 mod notice;
 mod output;
 mod output_files;

@@ -104,6 +104,7 @@ impl Spawner {
         request: &SpawnRequest,
         extra_env: &[(String, String)],
         extra_fds: &[(RawFd, OwnedFd)],
+        group: Option<&OwnedFd>,
     ) -> Result<Started, StartError> {
         let common = &*self.common;
         let agent = match &request.agent {
@@ -135,6 +136,7 @@ impl Spawner {
                 rlim_cur: common.nofile.current.unwrap_or(libc::RLIM_INFINITY),
                 rlim_max: common.nofile.maximum.unwrap_or(libc::RLIM_INFINITY),
             },
+            group: group.map_or(-1, |group| group.as_raw_fd()),
             limits: common.limits.as_ptr(),
             limit_count: common.limits.len(),
             traceable: request.traceable,
@@ -288,6 +290,7 @@ impl Image {
                 }
             }
             Step::Memory => system("taking memory from the domains that the process is bound in", error),
+            Step::ControlGroup => system("entering the control group that limits its memory", error),
             Step::Limit(_) => system("setting a limit", error),
             Step::Group => system("setpgid", error),
             Step::DeathSignal => system("prctl(PR_SET_PDEATHSIG)", error),
@@ -396,6 +399,7 @@ enum Step {
     DeathSignal,
     Affinity,
     Memory,
+    ControlGroup,
     /// With its position in the list.
     Limit(usize),
     Directory,
@@ -406,6 +410,8 @@ enum Step {
 
 /// The input of the child, and the place for its error.
 struct Order {
+    /// The entrance of its control group; -1 = none.
+    group: c_int,
     program: *const c_char,
     argv: *const *const c_char,
     shell: *const c_char,
@@ -516,6 +522,9 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         }
         if order.memory_bits > 0 && !set_memory(order) {
             return (Step::Memory, errno());
+        }
+        if order.group >= 0 && libc::write(order.group, c"0".as_ptr().cast::<c_void>(), 1) != 1 {
+            return (Step::ControlGroup, errno());
         }
         if libc::chdir(order.directory) != 0 {
             return (Step::Directory, errno());

@@ -358,6 +358,7 @@ mod tests {
             stopped: false,
             restarts: 0,
             cpus: None,
+            memory: None,
             devices: Vec::new(),
             stdin: false,
             merge_stderr: false,

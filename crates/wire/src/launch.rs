@@ -106,4 +106,6 @@ pub struct ProcEnd {
     pub status: ExitStatus,
     /// Its calls of init and finalize.
     pub init: InitState,
+    /// True when the system ended it, or one that it had started, because it used more memory than it may (`--mem`).
+    pub over_memory: bool,
 }

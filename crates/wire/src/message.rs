@@ -145,6 +145,13 @@ pub enum HeadMessage {
         /// The message for the submitter.
         text: String,
     },
+    /// From a hosting daemon: it cannot limit the memory of processes. It comes once.
+    MemoryNotLimited {
+        /// The first job there whose processes take memory.
+        job: JobId,
+        /// The text for the submitter.
+        text: String,
+    },
     /// From a hosting daemon: all local readers have taken bytes of standard input.
     StdinCredit {
         /// The job.
@@ -620,6 +627,7 @@ impl HeadMessage {
             HeadMessage::ReadyForDebug(_) => "ready-for-debug",
             HeadMessage::Registered(_) => "registered",
             HeadMessage::Finalized(_) => "finalized",
+            HeadMessage::MemoryNotLimited { .. } => "memory-not-limited",
             HeadMessage::ProcsEnded { .. } => "procs-ended",
             HeadMessage::Restarted { .. } => "restarted",
             HeadMessage::Abort { .. } => "abort",

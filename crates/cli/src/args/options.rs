@@ -162,8 +162,9 @@ pub(crate) struct PlacementOptions {
     /// Objects to bind to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
     #[arg(long, alias = "bindto", value_name = "OBJECT[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) bind_to: Vec<String>,
-    /// Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. What a
-    /// process really uses is not limited
+    /// Memory that each process takes of its node, as 4G; a node gets no more processes than it has memory for. A
+    /// process that uses more is ended, where the node can limit it: the daemon needs a control group (cgroup v2) that
+    /// is given to its user. A job is told once where it cannot
     #[arg(long, value_name = "SIZE")]
     pub(crate) mem: Option<String>,
     /// Amounts that each process takes of its node, or of what all nodes share, besides a slot, as fpga=1; all of them

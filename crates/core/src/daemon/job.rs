@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ferrite_types::resources::MEMORY;
 use ferrite_types::{DaemonRank, Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget, StopPoint};
 use ferrite_wire::{HeadMessage, LaunchOrder, ProcEnd, StartError};
 
@@ -212,6 +213,7 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         agent: app.exec_agent.clone(),
         session_cwd: app.session_cwd,
         preloaded: false,
+        memory: app.takes.get(MEMORY).copied(),
         devices: Vec::new(),
         cpus: placement.cpus.clone(),
         traceable: order.spec.options.stack_traces || order.spec.stop.is_some(),

@@ -40,7 +40,7 @@ use self::job::LocalJob;
 use self::lifeline::Lifeline;
 use self::limits::Limits;
 use self::modex::Modexes;
-use self::proc::LocalProc;
+use self::proc::{LocalProc, memory_not_limited};
 use self::questions::{Asker, Questions};
 pub(crate) use self::settings::Settings;
 
@@ -125,6 +125,11 @@ impl Daemon {
         match input {
             DaemonInput::Spawned { proc, pid } => self.on_spawned(proc, pid, cx),
             DaemonInput::SpawnFailed { proc, error } => self.on_spawn_failed(proc, error, cx),
+            DaemonInput::OverMemory(proc) => self.on_over_memory(proc),
+            DaemonInput::MemoryNotLimited { job, obstacle } => {
+                let text = memory_not_limited(&self.local.hostname, &obstacle);
+                cx.send_head(HeadMessage::MemoryNotLimited { job, text });
+            }
             DaemonInput::Exited { proc, status } => self.on_exited(proc, status, cx),
             DaemonInput::Output { proc, stream, data } => self.on_output(proc, stream, data, cx),
             DaemonInput::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),

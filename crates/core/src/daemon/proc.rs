@@ -29,6 +29,8 @@ pub(super) struct LocalProc {
     pub(super) killed: bool,
     /// True when the head keeps data or lookups of it that go with it: its end is reported at once.
     pub(super) is_kept_for: bool,
+    /// True when the system ended it, or a child, because it used more memory than it may.
+    over_memory: bool,
     /// True when it was told that it is to end: its end is reported at once.
     pub(super) retires: bool,
     /// True when it was ordered to end, and others of its job go on.
@@ -63,6 +65,7 @@ impl LocalProc {
             abort_code: None,
             killed: false,
             is_kept_for: false,
+            over_memory: false,
             retires: false,
             is_retired: false,
             restarts: 0,
@@ -116,6 +119,15 @@ impl LocalProc {
     }
 }
 
+/// The notice for the first job whose memory is not limited on a node.
+pub(super) fn memory_not_limited(node: &str, obstacle: &str) -> String {
+    format!(
+        "Memory (--mem) is counted and not limited on node {node}: {obstacle}. Other nodes may be like it; this is said \
+         once.\nLimits need a control group (cgroup v2) that is given to the user, such as\n\
+         systemd-run --user --scope -p Delegate=yes prte"
+    )
+}
+
 impl Daemon {
     pub(super) fn on_spawned(&mut self, proc: ProcId, pid: u32, cx: &mut Cx) {
         let leaving = !matches!(self.phase, super::Phase::Member);
@@ -160,7 +172,7 @@ impl Daemon {
         if local.restarts > 0 {
             // The end of a process, as the head has it in its books.
             let (state, status) = (ProcState::FailedToStart, ExitStatus::Exited(1));
-            job.ends.push(ProcEnd { rank: proc.rank, state, status, init: InitState::Never });
+            job.ends.push(ProcEnd { rank: proc.rank, state, status, init: InitState::Never, over_memory: false });
         } else {
             job.failed.push((proc.rank, error));
         }
@@ -187,6 +199,12 @@ impl Daemon {
             self.read_last(cx);
         }
         self.try_complete(proc, cx);
+    }
+
+    pub(super) fn on_over_memory(&mut self, proc: ProcId) {
+        if let Some(local) = self.proc_mut(proc) {
+            local.over_memory = true;
+        }
     }
 
     /// Completes a process that was reaped and whose output is complete (spec L24). One that seems to lack a finalize
@@ -220,7 +238,13 @@ impl Daemon {
         job.files.end_lines_of(proc, cx);
         // Processes that end because this daemon leaves are lost with it; the head sees the loss as their cause.
         if !(goes_alone && state == ProcState::KilledByCmd) {
-            job.ends.push(ProcEnd { rank: proc.rank, state, status, init: local.init_state() });
+            job.ends.push(ProcEnd {
+                rank: proc.rank,
+                state,
+                status,
+                init: local.init_state(),
+                over_memory: local.over_memory,
+            });
         }
         self.expect_last_data(proc, cx);
         self.report_ends(proc.job, cx);

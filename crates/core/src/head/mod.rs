@@ -189,6 +189,7 @@ impl Head {
             HeadMessage::Stack { proc, text } => self.on_stack(proc, &text, cx),
             HeadMessage::StacksTaken { job, obstacle } => self.on_stacks_taken(origin, job, obstacle, cx),
             HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
+            HeadMessage::MemoryNotLimited { job, text } => self.on_memory_not_limited(job, text, cx),
             HeadMessage::OutputLost { job, text } => self.on_output_lost(job, text, cx),
             HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
             HeadMessage::FileRead { job, piece } => self.on_file_read(origin, job, piece, cx),

@@ -28,6 +28,8 @@ pub(super) struct Order {
     pub(super) request: SpawnRequest,
     pub(super) env: Vec<(String, String)>,
     pub(super) fds: Vec<(RawFd, OwnedFd)>,
+    /// The entrance of its control group.
+    pub(super) group: Option<OwnedFd>,
 }
 
 /// A start that is over.
@@ -40,8 +42,8 @@ pub(super) struct Outcome {
 impl Order {
     /// Starts the process on this thread. Our copies of its descriptors are closed.
     fn carry_out(self, spawner: &mut Spawner) -> Outcome {
-        let Order { proc, request, env, fds } = self;
-        let started = spawner.start(&request, &env, &fds);
+        let Order { proc, request, env, fds, group } = self;
+        let started = spawner.start(&request, &env, &fds, group.as_ref());
         Outcome { proc, request, started }
     }
 }

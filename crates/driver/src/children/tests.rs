@@ -71,6 +71,7 @@ fn request(script: &str) -> SpawnRequest {
         stopped: false,
         restarts: 0,
         cpus: None,
+        memory: None,
         devices: Vec::new(),
         stdin: false,
         merge_stderr: false,
@@ -595,7 +596,7 @@ fn a_start_that_fails_beside_the_loop_says_the_same() {
         };
         assert_eq!(failed, proc(1));
         assert!(matches!(w.next().await, Input::Daemon(DaemonInput::StdinTaken { bytes: 4, .. })));
-        let order = Order { proc: proc(2), request: failing(), env: Vec::new(), fds: Vec::new() };
+        let order = Order { proc: proc(2), request: failing(), env: Vec::new(), fds: Vec::new(), group: None };
         let here = w.processes.starter.start_here(order).started.err().unwrap();
         assert_eq!((here.kind, here.detail), (error.kind, error.detail));
     });

@@ -70,6 +70,7 @@ impl World {
             stopped: false,
             restarts: 0,
             cpus: None,
+            memory: None,
             devices: Vec::new(),
             stdin: false,
             merge_stderr: true,

@@ -24,6 +24,7 @@ fn request(argv: &[&str]) -> SpawnRequest {
         stopped: false,
         restarts: 0,
         cpus: None,
+        memory: None,
         devices: Vec::new(),
         stdin: false,
         merge_stderr: false,
@@ -32,14 +33,14 @@ fn request(argv: &[&str]) -> SpawnRequest {
 
 /// Returns standard output and exit code of a process.
 fn run_to_end(request: &SpawnRequest, extra: &[(RawFd, OwnedFd)]) -> (String, i32) {
-    let started = Spawner::new(None, &[]).unwrap().start(request, &[], extra).unwrap();
+    let started = Spawner::new(None, &[]).unwrap().start(request, &[], extra, None).unwrap();
     let mut text = String::new();
     fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
     let status = waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap().unwrap();
     (text, status.exit_status().unwrap_or(-1))
 }
 fn error(request: &SpawnRequest) -> StartError {
-    Spawner::new(None, &[]).unwrap().start(request, &[], &[]).err().unwrap()
+    Spawner::new(None, &[]).unwrap().start(request, &[], &[], None).err().unwrap()
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn state_of(pid: Pid) -> char {
 #[test]
 fn a_process_can_stop_before_its_first_instruction_and_go_on_later() {
     let stopped = SpawnRequest { stopped: true, ..request(&["sh", "-c", "echo ran; exit 3"]) };
-    let started = Spawner::new(None, &[]).unwrap().start(&stopped, &[], &[]).unwrap();
+    let started = Spawner::new(None, &[]).unwrap().start(&stopped, &[], &[], None).unwrap();
     let group_stop = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     waitid(WaitId::Pid(started.pid), group_stop).unwrap().expect("it stops");
     assert_eq!(state_of(started.pid), 'T', "stopped by a signal, and not by a tracer that is gone");
@@ -160,7 +161,7 @@ fn memory_comes_from_where_the_policy_says() {
     request.cpus = Some(machine.allowed.clone());
     let maps_under = |value| {
         let memory = MemoryPolicy::of(Some(value), &machine);
-        let started = Spawner::new(memory, &[]).unwrap().start(&request, &[], &[]).unwrap();
+        let started = Spawner::new(memory, &[]).unwrap().start(&request, &[], &[], None).unwrap();
         let mut text = String::new();
         fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
         waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
@@ -202,7 +203,7 @@ fn a_failed_start_leaves_no_child() {
     fs::set_permissions(&garbage, PermissionsExt::from_mode(0o755)).unwrap();
     let mut spawner = Spawner::new(None, &[]).unwrap();
     let request = request(&[garbage.to_str().unwrap()]);
-    assert!(spawner.start(&request, &[], &[]).is_err());
+    assert!(spawner.start(&request, &[], &[], None).is_err());
     let tid = rustix::thread::gettid().as_raw_nonzero();
     let children = fs::read_to_string(format!("/proc/self/task/{tid}/children")).unwrap();
     assert_eq!(children, "");
@@ -234,7 +235,7 @@ fn cost_beside_the_floor() {
             null.spawn().unwrap().wait().unwrap();
         });
         median("ours, one", 500, &mut || {
-            let started = spawner.start(&request, &[], &[]).unwrap();
+            let started = spawner.start(&request, &[], &[], None).unwrap();
             waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
         });
         median("floor, 64", 20, &mut || {
@@ -242,7 +243,7 @@ fn cost_beside_the_floor() {
             all.into_iter().for_each(|mut c| assert!(c.wait().unwrap().success()));
         });
         median("ours, 64", 20, &mut || {
-            let all: Vec<_> = (0..64).map(|_| spawner.start(&request, &[], &[]).unwrap()).collect();
+            let all: Vec<_> = (0..64).map(|_| spawner.start(&request, &[], &[], None).unwrap()).collect();
             for started in all {
                 waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
             }
@@ -253,7 +254,7 @@ fn cost_beside_the_floor() {
 fn with(parameters: &[(&str, &str)], script: &str) -> Result<String, StartError> {
     let parameters: Vec<_> = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let request = request(&["/bin/sh", "-c", script]);
-    let started = Spawner::new(None, &parameters).unwrap().start(&request, &[], &[])?;
+    let started = Spawner::new(None, &parameters).unwrap().start(&request, &[], &[], None)?;
     let mut text = String::new();
     fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
     waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
@@ -279,7 +280,7 @@ fn the_exec_agent_of_a_program_replaces_that_of_the_parameter() {
     let wrapped_by = |agent: Option<&str>| {
         let agent = agent.map(|text| text.split_whitespace().map(str::to_owned).collect());
         let request = SpawnRequest { agent, ..request(&["sh", "-c", "echo $WRAPPED"]) };
-        let started = Spawner::new(None, &parameters).unwrap().start(&request, &[], &[]).unwrap();
+        let started = Spawner::new(None, &parameters).unwrap().start(&request, &[], &[], None).unwrap();
         let mut text = String::new();
         fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
         waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use ferrite_types::resources::{MEMORY, amount_in_words};
 use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions, Signal, SizeRange, printable};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind, Withdrawal};
 
@@ -32,7 +33,18 @@ pub(super) fn proc_end(job: &Job, end: &ProcEnd, pid: Option<u32>) -> String {
         (_, ExitStatus::Exited(code)) => format!("exited with code {code}"),
         (_, ExitStatus::Signaled(signal)) => format!("was ended by signal {signal}{}", signal_name(signal)),
     };
-    format!("{who} {what}.{}", program_line(job, end.rank))
+    let memory = if end.over_memory { over_memory(job, end.rank) } else { String::new() };
+    format!("{who} {what}.{memory}{}", program_line(job, end.rank))
+}
+
+/// The sentence for a process that has used more memory than it may (spec L163).
+fn over_memory(job: &Job, rank: Rank) -> String {
+    let app = job.map().procs.get(rank.0 as usize).and_then(|proc| job.spec.apps.get(proc.app as usize));
+    let limit = app.and_then(|app| app.takes.get(MEMORY)).map(|bytes| amount_in_words(MEMORY, *bytes));
+    format!(
+        " It, or a process that it had started, used more than its {} of memory (--mem).",
+        limit.unwrap_or_default()
+    )
 }
 
 /// Message for a job that a tool has started in a DVM for one job, when that job is over.

@@ -14,6 +14,8 @@ use crate::{Account, Effect, RequestId, Sink};
 #[derive(Debug, Default)]
 pub(super) struct Mux {
     lines: Lines<Sink>,
+    /// Somebody was told that memory is not limited.
+    is_memory_told: bool,
 }
 
 impl Mux {
@@ -100,6 +102,16 @@ impl Head {
         }
         job.lost_output = Some(text.clone());
         if let Some(request) = job.request {
+            cx.notice_to(request, text);
+        }
+    }
+
+    /// Tells the first submitter whose job takes memory on a node that cannot limit it. Nobody is told again: thousands
+    /// of nodes are like each other (spec L163).
+    pub(in crate::head) fn on_memory_not_limited(&mut self, id: JobId, text: String, cx: &mut Cx) {
+        let request = self.jobs.get(id).and_then(|job| job.request);
+        if let Some(request) = request.filter(|_| !self.jobs.output.is_memory_told) {
+            self.jobs.output.is_memory_told = true;
             cx.notice_to(request, text);
         }
     }
