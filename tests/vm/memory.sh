@@ -53,6 +53,15 @@ run prterun -n 1 $(hog)
 check "without --mem nothing is limited" ends_with 0
 check "and no group is made" no_groups
 
+check "the root of all groups is as it was" test -z "$(cat $groups/cgroup.subtree_control)"
+
+# The root of all groups on a system that limits memory anyway.
+echo +memory >$groups/cgroup.subtree_control
+run prterun -n 1 --mem 64M $(hog)
+check "memory is limited beside what the system does" ends_with 137
+check "and nothing is left" no_groups
+check "of the system nothing is changed" test "$(cat $groups/cgroup.subtree_control)" = memory
+
 # A group that is given to a user, as systemd does.
 mkdir "$groups/given"
 chown -R user "$groups/given"

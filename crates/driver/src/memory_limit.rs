@@ -6,11 +6,12 @@
 //! when no process is left in the group itself. So the processes that are there move one level down, into [`REST`],
 //! and come back at the end. Nothing is made before the first process that takes memory.
 //!
-//! The guard removes all of it, however the daemon has ended ([`remove_groups`]).
+//! The guard removes all of it, however the daemon has ended ([`remove_groups`]). By its own group it knows that there
+//! is something to remove, so it is always moved.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 /// The group of the processes that were in the daemon's group before.
 const REST: &str = "ferrite-rest";
+/// The group of guards where limits were possible before, and stay so.
+const GUARDS: &str = "ferrite-guards";
 /// Groups of processes begin with this word and the pid of their daemon.
 const PREFIX: &str = "ferrite-";
 /// Processes that fork while they are moved are looked for again so often.
@@ -143,7 +146,7 @@ fn group_of(own: &str, mounts: &str) -> Option<PathBuf> {
 /// Makes a group ready to have groups with limits below it.
 fn prepare_area(own: &Path) -> Result<PathBuf, String> {
     // A daemon beside this one may have moved it already.
-    let area = if own.ends_with(REST) { own.parent().unwrap_or(own) } else { own };
+    let area = moved_from(own).unwrap_or(own);
     let controllers = fs::read_to_string(area.join("cgroup.controllers")).unwrap_or_default();
     if !controllers.split_whitespace().any(|name| name == "memory") {
         return Err(format!("the control group {} has no memory controller", area.display()));
@@ -153,18 +156,21 @@ fn prepare_area(own: &Path) -> Result<PathBuf, String> {
     }
     let failed = |error: io::Error| format!("the control group {} cannot be divided: {error}", area.display());
     let _lock = locked(area).map_err(failed)?;
-    let enable = || fs::write(area.join("cgroup.subtree_control"), "+memory");
-    // The root of all groups may have processes and limits.
-    if enable().is_ok() {
-        return Ok(area.to_owned());
-    }
-    let rest = area.join(REST);
+    let control = area.join("cgroup.subtree_control");
+    let is_on = fs::read_to_string(&control).is_ok_and(|on| on.split_whitespace().any(|name| name == "memory"));
+    // A daemon beside this one has divided it, unless it is the root of all groups, which may have limits and processes.
+    let is_ours = is_on && area.join(REST).exists();
+    let rest = area.join(if is_on && !is_ours { GUARDS } else { REST });
     if let Err(error) = fs::create_dir(&rest)
         && error.kind() != ErrorKind::AlreadyExists
     {
         return Err(failed(error));
     }
-    let divided = move_all(area, &rest).and_then(|()| enable());
+    let divided = if fs::write(&control, "+memory").is_ok() {
+        rustix::process::getppid().map_or(Ok(()), |guard| move_one(&rest, &guard.to_string()))
+    } else {
+        move_all(area, &rest).and_then(|()| fs::write(&control, "+memory"))
+    };
     if let Err(error) = divided {
         let _ = move_all(&rest, area);
         let _ = fs::remove_dir(&rest);
@@ -206,19 +212,30 @@ fn move_all(from: &Path, to: &Path) -> io::Result<()> {
         }
         for pid in procs.lines() {
             // A process may end meanwhile.
-            last = fs::OpenOptions::new().write(true).open(to.join("cgroup.procs"))?.write_all(pid.as_bytes());
+            last = move_one(to, pid);
         }
     }
     last.and(Err(io::Error::other("processes come into it again and again")))
 }
 
+fn move_one(to: &Path, pid: &str) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).open(to.join("cgroup.procs"))?.write_all(pid.as_bytes())
+}
+
+/// The divided group whose processes were moved into this one.
+fn moved_from(own: &Path) -> Option<&Path> {
+    own.parent().filter(|_| own.ends_with(REST) || own.ends_with(GUARDS))
+}
+
 /// Removes the groups of a daemon that has ended, whose processes are ended as well; and what was made to divide its
 /// group, unless another daemon has processes with limits there (spec L163).
 pub(crate) fn remove_groups(daemon: u32) {
-    // Only in these two cases can groups have been made: the look costs a run without limits little.
-    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let may_be = |path: &str| path == "/" || path.ends_with(REST);
-    if own.lines().any(|line| line.strip_prefix("0::").is_some_and(may_be))
+    // One read: each run of a command comes here.
+    let mut own = [0_u8; 4096];
+    let length = File::open("/proc/self/cgroup").and_then(|mut file| file.read(&mut own)).unwrap_or(0);
+    let own = String::from_utf8_lossy(&own[..length]);
+    let is_moved = |line: &str| line.starts_with("0::") && moved_from(Path::new(line)).is_some();
+    if own.lines().any(is_moved)
         && let Ok(own) = own_group()
     {
         remove_below(&own, daemon);
@@ -226,25 +243,22 @@ pub(crate) fn remove_groups(daemon: u32) {
 }
 
 fn remove_below(own: &Path, daemon: u32) {
-    let is_moved = own.ends_with(REST);
-    let area = if is_moved { own.parent().unwrap_or(own) } else { own };
+    let Some(area) = moved_from(own) else { return };
     let prefix = format!("{PREFIX}{daemon}-");
-    let groups = || fs::read_dir(area).into_iter().flatten().flatten();
-    for group in groups().filter(|group| group.file_name().to_string_lossy().starts_with(&prefix)) {
-        let _ = fs::remove_dir(group.path());
-    }
-    if !is_moved {
-        return;
+    let names = || fs::read_dir(area).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    for name in names().filter(|name| name.to_string_lossy().starts_with(&prefix)) {
+        let _ = fs::remove_dir(area.join(name));
     }
     let Ok(_lock) = locked(area) else { return };
-    let is_limited = |name: &str| name.starts_with(PREFIX) && name != REST;
-    let rest = area.join(REST);
-    if groups().any(|group| is_limited(&group.file_name().to_string_lossy())) {
+    let is_limited = |name: &str| name.starts_with(PREFIX) && name != REST && name != GUARDS;
+    if names().any(|name| is_limited(&name.to_string_lossy())) {
         return;
     }
-    let _ = fs::write(area.join("cgroup.subtree_control"), "-memory");
-    if let Err(error) = move_all(&rest, area).and_then(|()| fs::remove_dir(&rest)) {
-        tracing::debug!(%error, "the control group {} stays", rest.display());
+    if own.ends_with(REST) {
+        let _ = fs::write(area.join("cgroup.subtree_control"), "-memory");
+    }
+    if let Err(error) = move_all(own, area).and_then(|()| fs::remove_dir(own)) {
+        tracing::debug!(%error, "the control group {} stays", own.display());
     }
 }
 
@@ -265,6 +279,14 @@ mod tests {
         assert_eq!(group_of("0::/\n", plain), Some(PathBuf::from("/sys/fs/cgroup/")));
         assert_eq!(group_of("4:memory:/a\n", plain), None);
         assert_eq!(group_of(own, "31 23 0:5 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"), None);
+    }
+
+    #[test]
+    fn a_guard_knows_its_group_when_it_was_moved() {
+        let moved = |path| moved_from(Path::new(path));
+        assert_eq!(moved("0::/a/ferrite-rest"), Some(Path::new("0::/a")));
+        assert_eq!(moved("0::/ferrite-guards"), Some(Path::new("0::")));
+        assert_eq!((moved("0::/"), moved("0::/a/ferrite-restless")), (None, None));
     }
 
     /// Files as the kernel shows them. Only the kernel limits; `cargo xtask scenarios memory` shows it on a system that
