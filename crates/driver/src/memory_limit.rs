@@ -158,7 +158,7 @@ fn prepare_area(own: &Path) -> Result<PathBuf, String> {
     let _lock = locked(area).map_err(failed)?;
     let control = area.join("cgroup.subtree_control");
     let is_on = fs::read_to_string(&control).is_ok_and(|on| on.split_whitespace().any(|name| name == "memory"));
-    // A daemon beside this one has divided it, unless it is the root of all groups, which may have limits and processes.
+    // A daemon beside this one has divided it, or it is the root of all groups, which may have limits and processes.
     let is_ours = is_on && area.join(REST).exists();
     let rest = area.join(if is_on && !is_ours { GUARDS } else { REST });
     if let Err(error) = fs::create_dir(&rest)
