@@ -45,7 +45,8 @@ class Workflows(unittest.TestCase):
         # Snakemake leaves temporary files of processes that are ended.
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
-        environment = unittest.mock.patch.dict(os.environ, TMPDIR=temporary.name)
+        # A Snakemake that hangs says where when it gets SIGABRT.
+        environment = unittest.mock.patch.dict(os.environ, TMPDIR=temporary.name, PYTHONFAULTHANDLER="1")
         environment.start()
         self.addCleanup(environment.stop)
 
@@ -53,13 +54,27 @@ class Workflows(unittest.TestCase):
         (self.directory / "Snakefile").write_text(workflow)
         command = ["snakemake", "--executor", "ferrite", "--jobs", "10", "--cores", "10", *options]
         return subprocess.Popen(
-            command, cwd=self.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=self.directory,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            # What a shell starts in the background ignores SIGINT, and so does all that it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def run_workflow(self, workflow, *options):
         running = self.start(workflow, *options)
         _, told = running.communicate(timeout=2 * PATIENCE)
         return running.returncode, told
+
+    def ended(self, running):
+        """Waits for the end of Snakemake."""
+        try:
+            running.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            running.send_signal(signal.SIGABRT)
+            self.fail(f"Snakemake does not end:\n{running.communicate()[1]}")
 
     def until(self, what, is_so):
         deadline = time.monotonic() + PATIENCE
@@ -127,7 +142,7 @@ class Workflows(unittest.TestCase):
                 running = self.start(workflow, "--ferrite-dvm", dvm.socket, "--nolock", "--rerun-incomplete")
                 self.until("the job runs", lambda: self.text("pid"))
                 running.send_signal(number)
-                running.communicate(timeout=PATIENCE)
+                self.ended(running)
                 self.assertNotEqual(running.returncode, 0)
                 self.until("the slots are free", lambda: dvm.status()["slots_in_use"] == 0)
                 process = pathlib.Path("/proc", self.text("pid").strip())
