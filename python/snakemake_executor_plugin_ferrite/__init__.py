@@ -1,8 +1,8 @@
 """Snakemake over a DVM: `snakemake --executor ferrite --jobs 100` runs each job of a workflow as a task of a DVM.
 
 A job has as many slots as its rule has threads, all on one node. `runtime` (minutes) is its time limit, its priority is
-that of the task, and the resource `ferrite_options` has further options of `prun`. The DVM does not measure or limit
-memory and disk.
+that of the task, and the resource `ferrite_options` has further options of `prun`. The memory and the disk space that a
+rule states are neither counted nor limited.
 """
 
 import asyncio
