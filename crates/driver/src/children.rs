@@ -270,7 +270,10 @@ impl StartedOnes {
         self.told.start(proc, &request, started.as_ref());
         match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
             Ok(pid) => self.tell(Input::Daemon(DaemonInput::Spawned { proc, pid })),
-            Err(error) => self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error })),
+            Err(error) => {
+                self.limits.borrow_mut().ended(proc);
+                self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error }));
+            }
         }
         let waiting = self.starts.settle(proc);
         waiting.acts.into_iter().for_each(|act| self.carry_out(proc, act));

@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ferrite_types::ProcId;
 use ferrite_wire::{StartError, StartErrorKind};
@@ -27,6 +28,10 @@ const GUARDS: &str = "ferrite-guards";
 const PREFIX: &str = "ferrite-";
 /// Processes that fork while they are moved are looked for again so often.
 const ROUNDS: usize = 50;
+/// The longest wait for another daemon or guard that divides the group, or puts it together. Any process of the user
+/// can hold the lock, so nobody waits for ever.
+const LOCK_LIMIT: Duration = Duration::from_millis(200);
+const LOCK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The groups of a daemon's processes.
 #[derive(Default)]
@@ -68,7 +73,12 @@ impl MemoryLimits {
     fn made(&mut self, proc: ProcId, bytes: u64) -> io::Result<Option<OwnedFd>> {
         let Ok(area) = self.area.get_or_insert_with(|| prepare_area(&own_group()?)) else { return Ok(None) };
         let path = area.join(format!("{PREFIX}{}-{}-{}", std::process::id(), proc.job, proc.rank));
-        let in_area = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        // It is used again for another start of the same rank.
+        self.left.retain(|left| *left != path);
+        let in_area = |error: io::Error| {
+            let _ = fs::remove_dir(&path);
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        };
         let (group, entrance) = made(&path, bytes).map_err(in_area)?;
         self.groups.insert(proc, group);
         Ok(Some(entrance))
@@ -80,7 +90,8 @@ impl MemoryLimits {
         (!std::mem::replace(&mut self.is_told, true)).then(|| obstacle.clone())
     }
 
-    /// Notes the end of a process; true when the kernel ended it, or one that it had started, because of its limit.
+    /// Notes the end of a process, or that it did not start; true when the kernel ended it, or one that it had started,
+    /// because of its limit.
     pub(crate) fn ended(&mut self, proc: ProcId) -> bool {
         let Some(Group { path, ended_before }) = self.groups.remove(&proc) else { return false };
         let is_over = ended_by_kernel(&path) > ended_before;
@@ -198,8 +209,15 @@ fn is_delegated(area: &Path) -> bool {
 /// Locks a group against other daemons and guards, until the descriptor is closed.
 fn locked(area: &Path) -> io::Result<OwnedFd> {
     let directory = rustix::fs::open(area, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    flock(&directory, FlockOperation::LockExclusive)?;
-    Ok(directory)
+    let began = Instant::now();
+    loop {
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(directory),
+            // The kernel has no lock with a limit, and tells nobody when one is free.
+            Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < LOCK_LIMIT => std::thread::sleep(LOCK_AGAIN),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Moves all processes of a group into another.
@@ -310,6 +328,17 @@ mod tests {
         assert!(said.contains("has no memory controller") && said.contains(&*area.path().to_string_lossy()), "{said}");
         assert_eq!(limits.obstacle(), None);
         assert!(!limits.ended(proc));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_who_holds_the_lock() {
+        let area = made_up("memory");
+        let held = locked(area.path()).unwrap();
+        assert_eq!(locked(area.path()).unwrap_err().kind(), ErrorKind::WouldBlock);
+        let said = prepare_area(area.path()).unwrap_err();
+        assert!(said.contains("cannot be divided") || said.contains("is not given"), "{said}");
+        drop(held);
+        assert!(locked(area.path()).is_ok());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Output of processes at the head, on its way to submitters. (Each daemon writes the files of its own processes.)
 
 use bytes::Bytes;
+use ferrite_types::resources::MEMORY;
 use ferrite_types::{DaemonRank, JobId, ProcId};
 use ferrite_wire::{DaemonMessage, Stream};
 
+use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::counters::{Counted, Late};
@@ -14,8 +16,18 @@ use crate::{Account, Effect, RequestId, Sink};
 #[derive(Debug, Default)]
 pub(super) struct Mux {
     lines: Lines<Sink>,
-    /// Somebody was told that memory is not limited.
-    is_memory_told: bool,
+    unlimited: Unlimited,
+}
+
+/// That memory is not limited on a node.
+#[derive(Debug, Default)]
+enum Unlimited {
+    /// No node has said so.
+    #[default]
+    Unknown,
+    /// This is to be told to the next submitter whose job takes memory.
+    Untold(String),
+    Told,
 }
 
 impl Mux {
@@ -106,13 +118,22 @@ impl Head {
         }
     }
 
-    /// Tells the first submitter whose job takes memory on a node that cannot limit it. Nobody is told again: thousands
-    /// of nodes are like each other (spec L163).
+    /// Notes that a node cannot limit the memory of a job. Nobody is told twice: thousands of nodes are like each other
+    /// (spec L163).
     pub(in crate::head) fn on_memory_not_limited(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        let request = self.jobs.get(id).and_then(|job| job.request);
-        if let Some(request) = request.filter(|_| !self.jobs.output.is_memory_told) {
-            self.jobs.output.is_memory_told = true;
-            cx.notice_to(request, text);
+        if matches!(self.jobs.output.unlimited, Unlimited::Unknown) {
+            self.jobs.output.unlimited = Unlimited::Untold(text);
+            self.tell_unlimited(id, cx);
+        }
+    }
+
+    /// Tells the submitter of a job that takes memory, if it still hears of the job, what nobody was told yet.
+    pub(super) fn tell_unlimited(&mut self, id: JobId, cx: &mut Cx) {
+        let Unlimited::Untold(text) = &self.jobs.output.unlimited else { return };
+        let takes_memory = |job: &&Job| job.spec.apps.iter().any(|app| app.takes.contains_key(MEMORY));
+        if let Some(request) = self.jobs.get(id).filter(takes_memory).and_then(|job| job.request) {
+            cx.notice_to(request, text.clone());
+            self.jobs.output.unlimited = Unlimited::Told;
         }
     }
 

@@ -256,6 +256,7 @@ impl Head {
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         self.counters.count(self.jobs.at(id).running_since(cx.now));
         self.show_processes(id, cx);
+        self.tell_unlimited(id, cx);
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
         if self.jobs.has_grace(id) {
