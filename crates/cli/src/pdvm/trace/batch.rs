@@ -117,7 +117,9 @@ impl Tasks {
             let mut all: Vec<u64> =
                 self.tasks.values().filter_map(|task| Some(to(task)?.saturating_sub(from(task)?))).collect();
             all.sort_unstable();
-            let part = |percent: usize| duration(all[(all.len() - 1) * percent / 100]);
+            // The records have milliseconds.
+            let shown = |us: u64| if us == 0 { "under 1 ms".to_owned() } else { duration(us) };
+            let part = |percent: usize| shown(all[(all.len() - 1) * percent / 100]);
             if all.is_empty() { "-".to_owned() } else { format!("{}, {}, {}", part(50), part(99), part(100)) }
         };
         let mut facts = vec![

@@ -26,7 +26,7 @@ const PAGE_STYLE: &str = ":root{color-scheme:light dark}\
     body{max-width:62rem;margin:0 auto;padding:1rem;font:15px/1.5 system-ui,'Segoe UI',Helvetica,Arial,sans-serif;\
     background:#fbfbfa;color:#1d2126}h1{font-size:1.4rem}h2{font-size:1.05rem;margin:1.6rem 0 .4rem}\
     dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem}dt{opacity:.7}\
-    dd{margin:0;overflow-wrap:anywhere}section{overflow-x:auto}svg{display:block;max-width:100%;height:auto}\
+    dd{margin:0;overflow-wrap:anywhere}section{overflow-x:auto}svg{display:block;max-width:100%;min-width:40rem;height:auto}\
     table{border-collapse:collapse}td,th{text-align:left;padding:.2rem 1rem .2rem 0;border-bottom:1px solid #8884;\
     font-variant-numeric:tabular-nums}@media(prefers-color-scheme:dark){body{background:#15181c;color:#e6e8ea}}";
 
