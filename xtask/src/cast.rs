@@ -7,12 +7,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Width of a letter, height of a line, and the room around them, in pixels.
-const LETTER: f64 = 7.83;
+use crate::svg::{self, BAR, MARGIN, escaped};
+
+/// Height of a line (pixels).
 const LINE: usize = 18;
-const MARGIN: usize = 18;
-/// The bar of the window.
-const BAR: usize = 34;
 /// The least number of columns.
 const COLUMNS: usize = 80;
 /// A reader needs this time for the command before its output comes.
@@ -41,19 +39,10 @@ impl Cast {
     pub(crate) fn svg(&self) -> String {
         let lines: Vec<String> = self.lines.iter().map(|(_, line)| without_tabs(line)).collect();
         let columns = lines.iter().map(|line| line.chars().count()).chain([COLUMNS, self.command.chars().count() + 2]);
-        let width = (columns.max().unwrap_or(COLUMNS) as f64 * LETTER).ceil() as usize + 2 * MARGIN;
+        let width = svg::width(columns.max().unwrap_or(COLUMNS));
         let height = BAR + (lines.len() + 2) * LINE + MARGIN;
         let title = escaped(&self.command);
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" xml:space=\"preserve\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n<rect class=\"bg\" x=\".5\" y=\".5\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n",
-            width - 1,
-            height - 1
-        );
-        for dot in 0..3 {
-            let _ = writeln!(out, "<circle class=\"dot\" cx=\"{}\" cy=\"17\" r=\"5\"/>", 20 + 18 * dot);
-        }
+        let mut out = svg::window(&self.command, width, height, STYLE);
         let prompt = "<tspan class=\"p\">$</tspan>";
         let mut y = BAR + LINE - 4;
         let _ = writeln!(out, "<text class=\"c\" x=\"{MARGIN}\" y=\"{y}\">{prompt} {title}</text>");
@@ -86,10 +75,6 @@ fn without_tabs(line: &str) -> String {
         }
     }
     out
-}
-
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

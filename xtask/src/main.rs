@@ -27,6 +27,7 @@ mod sim;
 mod soak;
 mod spec;
 mod supply;
+mod svg;
 mod test;
 mod testbed;
 mod tracked;

@@ -13,15 +13,11 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use vt100::{Color, Parser};
 
-use crate::cast::escaped;
 use crate::runner::wait;
+use crate::svg::{self, BAR, LETTER, MARGIN, escaped};
 
-/// Width of a letter, height of a line, and the room around them (pixels).
-const LETTER: f64 = 7.83;
+/// Height of a line (pixels).
 const LINE: usize = 17;
-const MARGIN: usize = 16;
-/// The bar of the window.
-const BAR: usize = 34;
 /// Longest time until a program has ended that was told to.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
@@ -76,7 +72,7 @@ impl OnScreen {
 
     /// Takes the screen as a picture and ends the program by this key.
     pub(crate) fn taken(mut self, title: &str, end: &str) -> Result<String> {
-        let picture = svg(self.parser.screen(), title);
+        let picture = drawn(self.parser.screen(), title);
         self.press(end)?;
         let status = wait(&mut self.child, END_LIMIT)?.context("the program does not end by its key")?;
         ensure!(status.success(), "the program on the screen: {status}");
@@ -118,22 +114,10 @@ impl Look {
 }
 
 /// The screen as a picture: a text for each run of letters that look alike.
-fn svg(screen: &vt100::Screen, title: &str) -> String {
+fn drawn(screen: &vt100::Screen, title: &str) -> String {
     let (rows, columns) = (screen.size().0.get(), screen.size().1.get());
-    let width = (f64::from(columns) * LETTER).ceil() as usize + 2 * MARGIN;
     let height = BAR + usize::from(rows) * LINE + MARGIN;
-    let title = escaped(title);
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" xml:space=\"preserve\" role=\"img\" aria-label=\"{title}\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n\
-         <rect class=\"bg\" x=\".5\" y=\".5\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n",
-        width - 1,
-        height - 1
-    );
-    for dot in 0..3 {
-        let _ = writeln!(out, "<circle class=\"dot\" cx=\"{}\" cy=\"17\" r=\"5\"/>", 20 + 18 * dot);
-    }
+    let mut out = svg::window(title, svg::width(columns.into()), height, STYLE);
     for row in 0..rows {
         let top = BAR + usize::from(row) * LINE;
         for (column, look, text) in runs(screen, row) {
@@ -176,14 +160,14 @@ mod tests {
     fn letters_that_look_alike_are_one_text() {
         let mut parser = Parser::new(NonZero::new(2).unwrap(), NonZero::new(20).unwrap(), 0);
         parser.process(b"a<b\x1b[1;32m up \x1b[0m\r\n\x1b[7mchosen\x1b[0m");
-        let svg = svg(parser.screen(), "t");
+        let svg = drawn(parser.screen(), "t");
         let body = svg.split_once("r=\"5\"/>\n<text").map(|(_, body)| body).unwrap();
         assert_eq!(
             body,
-            " class=\"\" x=\"16.0\" y=\"47\">a&lt;b</text>\n\
-             <text class=\"c2 b\" x=\"39.5\" y=\"47\"> up</text>\n\
-             <rect class=\"r\" x=\"16.0\" y=\"51\" width=\"47.0\" height=\"17\"/>\n\
-             <text class=\"i\" x=\"16.0\" y=\"64\">chosen</text>\n</svg>\n"
+            " class=\"\" x=\"18.0\" y=\"47\">a&lt;b</text>\n\
+             <text class=\"c2 b\" x=\"41.5\" y=\"47\"> up</text>\n\
+             <rect class=\"r\" x=\"18.0\" y=\"51\" width=\"47.0\" height=\"17\"/>\n\
+             <text class=\"i\" x=\"18.0\" y=\"64\">chosen</text>\n</svg>\n"
         );
     }
 }

@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 
+use crate::svg::escaped;
+
 /// Estimated width of a letter, height of a step, and the room at the sides.
 const LETTER: usize = 7;
 const STEP: usize = 36;
@@ -152,10 +154,6 @@ fn width(text: &str) -> usize {
 /// The box of a name, whose letters are bold.
 fn name_width(name: &str) -> usize {
     name.chars().count() * (LETTER + 1) + 24
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

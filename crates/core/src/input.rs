@@ -265,7 +265,7 @@ pub enum DaemonInput {
     MemoryNotLimited {
         /// The first job whose processes take memory.
         job: JobId,
-        /// What is in the way.
+        /// The reason, for the submitter.
         obstacle: String,
     },
     /// A local process has ended and was reaped.

@@ -36,7 +36,8 @@ const LOCK_AGAIN: Duration = Duration::from_millis(5);
 /// The groups of a daemon's processes.
 #[derive(Default)]
 pub(crate) struct MemoryLimits {
-    /// Where groups are made, or why none can be; `None` before the first process that takes memory.
+    /// The group below which the others are made, or the reason why none can be made; `None` before the first process
+    /// that takes memory.
     area: Option<Result<PathBuf, String>>,
     groups: BTreeMap<ProcId, Group>,
     /// Groups whose process has ended, and that still have others.
@@ -150,7 +151,9 @@ fn group_of(own: &str, mounts: &str) -> Option<PathBuf> {
         let mut words = mount.split(' ').skip(3);
         let (root, at) = (words.next()?, words.next()?);
         let below = path.strip_prefix(root.trim_end_matches('/'))?;
-        Some(Path::new(at).join(below.trim_start_matches('/')))
+        // The root has no name of its own, and messages no slash at its end.
+        let below = below.trim_start_matches('/');
+        Some(if below.is_empty() { PathBuf::from(at) } else { Path::new(at).join(below) })
     })
 }
 
@@ -294,7 +297,7 @@ mod tests {
         let mixed = "31 23 0:5 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
                      29 23 0:26 /user.slice /mnt/two rw - cgroup2 cgroup2 rw\n";
         assert_eq!(group_of(own, mixed), Some(PathBuf::from("/mnt/two/run.scope")));
-        assert_eq!(group_of("0::/\n", plain), Some(PathBuf::from("/sys/fs/cgroup/")));
+        assert_eq!(group_of("0::/\n", plain).map(|path| path.display().to_string()), Some("/sys/fs/cgroup".to_owned()));
         assert_eq!(group_of("4:memory:/a\n", plain), None);
         assert_eq!(group_of(own, "31 23 0:5 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"), None);
     }

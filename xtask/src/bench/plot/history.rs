@@ -23,7 +23,7 @@ struct Row {
     ours: f64,
     /// The fastest other launcher with its figure.
     other: String,
-    /// How many times as fast Ferrite is.
+    /// The speed of Ferrite, as a multiple of the other's.
     ratio: f64,
 }
 

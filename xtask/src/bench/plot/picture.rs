@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::svg::escaped;
+
 const WIDTH: usize = 760;
 /// Where bars begin, and the most that they take.
 const LEFT: usize = 290;
@@ -192,10 +194,6 @@ pub(super) fn number(value: f64) -> String {
     let digits = format!("{value:.0}");
     let (head, tail) = digits.split_at(digits.len().saturating_sub(3));
     if head.is_empty() { digits } else { format!("{head},{tail}") }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

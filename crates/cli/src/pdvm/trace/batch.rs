@@ -33,7 +33,7 @@ struct Record {
     node: Option<String>,
 }
 
-/// What is known of a task. Times are microseconds since 1970.
+/// A task, as far as its records have told of it. Times are microseconds since 1970.
 #[derive(Debug, Default)]
 struct Task {
     id: Option<String>,
@@ -171,7 +171,7 @@ fn class(task: &Task) -> Class {
     }
 }
 
-/// What is drawn of a batch. Its times begin with the first task's submission.
+/// The drawing of a batch. Its times begin with the first task's submission.
 struct Drawn {
     whole_us: u64,
     /// A number for each pixel.
@@ -207,7 +207,7 @@ impl Drawn {
 /// The most that were open at a time, for each pixel.
 fn numbers(spans: impl Iterator<Item = (u64, u64)>, whole_us: u64) -> Vec<u64> {
     let mut changes: Vec<(u64, i64)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
-    // What ends makes room for what begins at the same time.
+    // An end comes before a beginning of the same time: its slot may be the same one.
     changes.sort_unstable();
     let mut most = vec![0; SPAN];
     let (mut open, mut changes) = (0_i64, changes.into_iter().peekable());

@@ -30,7 +30,7 @@ const PAGE_STYLE: &str = ":root{color-scheme:light dark}\
     table{border-collapse:collapse}td,th{text-align:left;padding:.2rem 1rem .2rem 0;border-bottom:1px solid #8884;\
     font-variant-numeric:tabular-nums}@media(prefers-color-scheme:dark){body{background:#15181c;color:#e6e8ea}}";
 
-/// What a bar stands for; it has the colour of its class.
+/// The meaning of a bar, by which it has its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     Waits,
@@ -56,7 +56,7 @@ pub(super) struct Bar {
     pub(super) from_us: u64,
     pub(super) to_us: u64,
     pub(super) class: Class,
-    /// What a reader sees who points at it.
+    /// The text that appears when a reader points at it.
     pub(super) title: String,
 }
 
