@@ -12,6 +12,7 @@ mod memory;
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_ulong, c_void};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -37,7 +38,8 @@ const STACK_BYTES: usize = 128 * 1024;
 /// Starts processes, one at a time.
 pub(crate) struct Spawner {
     common: Arc<Common>,
-    stack: Vec<u128>,
+    /// Never read or cleared by us, so that its pages are used only as far as the child needs them.
+    stack: Box<[MaybeUninit<u128>]>,
 }
 
 /// The data that hold for all processes.
@@ -89,7 +91,7 @@ impl Spawner {
     }
 
     fn with(common: Arc<Common>) -> Spawner {
-        Spawner { common, stack: vec![0; STACK_BYTES / size_of::<u128>()] }
+        Spawner { common, stack: Box::new_uninit_slice(STACK_BYTES / size_of::<u128>()) }
     }
 
     /// Makes another one for another thread, so that both can start a process at the same time.
@@ -436,7 +438,7 @@ struct Order {
 
 /// Clones a child that shares our memory and runs [`child`]; returns when it has executed its program or ended.
 #[allow(unsafe_code)]
-fn clone_child(order: &mut Order, stack: &mut [u128]) -> io::Result<(Pid, OwnedFd)> {
+fn clone_child(order: &mut Order, stack: &mut [MaybeUninit<u128>]) -> io::Result<(Pid, OwnedFd)> {
     const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
     let mut pidfd: c_int = -1;
     // SAFETY: `all` and `before` are plain data that the calls fill in. `order` and `stack` are borrowed exclusively

@@ -46,7 +46,7 @@ pub(crate) struct Reader {
 }
 
 thread_local! {
-    static SMALL: RefCell<Box<[u8]>> = RefCell::new(vec![0; SMALL_READ].into_boxed_slice());
+    static SMALL: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(SMALL_READ));
     static GROWN: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -92,9 +92,11 @@ impl Reader {
             read_bulk(self.fd.get_ref(), limit)?
         } else {
             SMALL.with_borrow_mut(|buffer| {
-                let room = limit.min(SMALL_READ);
-                let count = rustix::io::read(self.fd.get_ref(), &mut buffer[..room])?;
-                Ok::<_, Errno>(Bytes::copy_from_slice(&buffer[..count]))
+                buffer.clear();
+                // Memory that nothing is read into is never touched.
+                let room = &mut buffer.spare_capacity_mut()[..limit.min(SMALL_READ)];
+                let (data, _) = rustix::io::read(self.fd.get_ref(), room)?;
+                Ok::<_, Errno>(Bytes::copy_from_slice(data))
             })?
         };
         self.observe(data.len());

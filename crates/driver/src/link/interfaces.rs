@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use ferrite_rm::params::Networks;
+use rustix::buffer::spare_capacity;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket, socket_with};
 
@@ -94,10 +95,11 @@ fn dump() -> io::Result<Vec<(u32, IpAddr)>> {
     request.resize(24, 0);
     sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
     let mut found = Vec::new();
-    let mut buffer = vec![0u8; 32 * 1024];
+    let mut buffer = Vec::with_capacity(32 * 1024);
     loop {
-        let (n, _) = recv(&socket, &mut buffer[..], RecvFlags::empty())?;
-        if n == 0 || !parse_messages(&buffer[..n], &mut found)? {
+        buffer.clear();
+        let (n, _) = recv(&socket, spare_capacity(&mut buffer), RecvFlags::empty())?;
+        if n == 0 || !parse_messages(&buffer, &mut found)? {
             return Ok(found);
         }
     }

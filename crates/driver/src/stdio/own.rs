@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_core::{HeadInput, Input, RequestId};
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -78,13 +79,13 @@ impl Source {
     }
 
     async fn read(&self, limit: usize) -> Bytes {
-        let mut buffer = vec![0; limit.max(1)];
-        let count = match self {
+        // Memory that nothing is read into is never touched.
+        let mut buffer = Vec::with_capacity(limit.max(1));
+        match self {
             Source::Direct => read_retrying(&mut buffer),
             Source::Waited { fd, terminal } => wait_and_read(fd, *terminal, &mut buffer).await,
-            Source::Closed => 0,
-        };
-        buffer.truncate(count);
+            Source::Closed => {}
+        }
         Bytes::from(buffer)
     }
 }
@@ -99,13 +100,14 @@ fn own_description() -> io::Result<OwnedFd> {
     }
 }
 
-async fn wait_and_read(fd: &AsyncFd<OwnedFd>, terminal: bool, buffer: &mut [u8]) -> usize {
+/// Adds what one read brings; nothing at the end of the input.
+async fn wait_and_read(fd: &AsyncFd<OwnedFd>, terminal: bool, buffer: &mut Vec<u8>) {
     loop {
         while terminal && is_background(fd.get_ref()) {
             tokio::time::sleep(BACKGROUND_PAUSE).await;
         }
         let Ok(mut ready) = fd.readable().await else {
-            return 0;
+            return;
         };
         if terminal && is_background(fd.get_ref()) {
             continue;
@@ -114,12 +116,12 @@ async fn wait_and_read(fd: &AsyncFd<OwnedFd>, terminal: bool, buffer: &mut [u8])
             ready.clear_ready();
             continue;
         }
-        match rustix::io::read(fd.get_ref(), &mut *buffer) {
-            Ok(count) => return count,
+        match rustix::io::read(fd.get_ref(), spare_capacity(buffer)) {
+            Ok(_) => return,
             Err(Errno::AGAIN | Errno::INTR) => ready.clear_ready(),
             // This is how a terminal refuses a background reader that cannot be stopped.
             Err(Errno::IO) if terminal => tokio::time::sleep(BACKGROUND_PAUSE).await,
-            Err(_) => return 0,
+            Err(_) => return,
         }
     }
 }
@@ -134,11 +136,7 @@ fn is_ready(fd: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&now)).is_ok_and(|n| n > 0)
 }
 
-fn read_retrying(buffer: &mut [u8]) -> usize {
-    loop {
-        match rustix::io::read(stdin(), &mut *buffer) {
-            Err(Errno::INTR) => {}
-            other => return other.unwrap_or(0),
-        }
-    }
+/// Adds what one read brings; nothing at the end of the input, which an input that cannot be read has reached.
+fn read_retrying(buffer: &mut Vec<u8>) {
+    while let Err(Errno::INTR) = rustix::io::read(stdin(), spare_capacity(buffer)) {}
 }
