@@ -104,15 +104,11 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         keeper,
         role: Role::Daemon(Some(detach)),
     };
-    match engine::run(setup, |local| Node::daemon(ticket, local)) {
-        Ok(code) => guard::exit_now(i32::from(code)),
-        Err((error, detach)) => {
-            if let Some(detach) = detach {
-                detach.fail(&error.to_string());
-            }
-            1
-        }
+    let (error, detach) = engine::run(setup, |local| Node::daemon(ticket, local));
+    if let Some(detach) = detach {
+        detach.fail(&error.to_string());
     }
+    1
 }
 
 /// Returns the part of a ticket for this node, by the manager's name for it or by its own.

@@ -29,7 +29,7 @@ use crate::control::service::Opened;
 use crate::control::{self, Control, Published};
 use crate::detach::Detach;
 use crate::extension::Extensions;
-use crate::guard::Keeper;
+use crate::guard::{self, Keeper};
 use crate::history::History;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
@@ -111,24 +111,21 @@ fn failed<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> StartErro
     move |cause| StartError { what, cause: cause.into() }
 }
 
-/// Runs a machine to its end and returns the exit code.
-///
-/// # Errors
-/// When this machine lacks something that the start needs. An unfinished [`Detach`] comes back, so that the caller can
-/// report it there.
-pub(crate) fn run(mut setup: Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<u8, (StartError, Option<Detach>)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(failed("no runtime")).map_err(|e| (e, setup.take_detach()))?;
-    let outcome = LocalSet::new().block_on(&runtime, async {
+/// Runs a machine to its end, and ends the process with its exit code. Returns only when this machine lacks something
+/// that the start needs; an unfinished [`Detach`] comes back, so that the caller can report it there.
+pub(crate) fn run(mut setup: Setup, make: impl FnOnce(LocalNode) -> Node) -> (StartError, Option<Detach>) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return (failed("no runtime")(error), setup.take_detach()),
+    };
+    LocalSet::new().block_on(&runtime, async {
         match Engine::new(&mut setup, make) {
-            Ok(engine) => Ok(engine.run().await),
-            Err(error) => Err((error, setup.take_detach())),
+            // The kernel takes memory, descriptors and threads back at once, faster than we could one after another;
+            // and waiting for a blocking task (a read from a terminal) would hang.
+            Ok(mut engine) => guard::exit_now(i32::from(engine.run().await)),
+            Err(error) => (error, setup.take_detach()),
         }
-    });
-    // Resources of remaining tasks die with the process; waiting for blocking tasks (a read from a terminal) would
-    // hang.
-    runtime.shutdown_background();
-    outcome
+    })
 }
 
 impl Setup {
@@ -367,7 +364,8 @@ impl Engine {
         });
     }
 
-    async fn run(mut self) -> u8 {
+    /// Returns the exit code; all is given back by then but what dies with the process.
+    async fn run(&mut self) -> u8 {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             self.fire_timers();

@@ -1,5 +1,6 @@
 //! Entry point of the head: `prterun`, and `prte`.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
@@ -124,21 +125,19 @@ pub enum Report {
     File(PathBuf),
 }
 
-/// Runs a head to its end and returns the exit code. Call this while the process has one thread, because it forks. The
-/// caller's process becomes the guard and never returns from here.
+/// Runs a head to its end, which is the end of the process. Call this while the process has one thread, because it
+/// forks: the caller's process becomes the guard, and never returns from here. Returns the exit code of a head that
+/// cannot start.
 #[must_use]
 pub fn run_head(run: HeadRun) -> i32 {
     let began = Instant::now();
-    match start(run, began) {
-        Ok(code) => guard::exit_now(i32::from(code)),
-        Err(cause) => {
-            notice::print(&cause);
-            1
-        }
-    }
+    let Err(cause) = start(run, began);
+    notice::print(&cause);
+    1
 }
 
-fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
+/// Returns only why the head cannot start.
+fn start(mut run: HeadRun, began: Instant) -> Result<Infallible, String> {
     logs::check(&run.params)?;
     let hostname = host_name();
     let detach = run.serve.as_ref().map_or(Ok(None), come_loose)?;
@@ -209,7 +208,8 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         persistent,
         served,
     };
-    engine::run(setup, |local| Node::head(config, local)).map_err(|(error, _)| error.to_string())
+    let (error, _) = engine::run(setup, |local| Node::head(config, local));
+    Err(error.to_string())
 }
 
 /// Moves to the background, or at least out of the caller's session.
