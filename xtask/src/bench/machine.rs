@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::workspace::root;
+use crate::dist;
+use crate::workspace::{bin_dir, root};
 
 /// Machine, load and number of runs as lines of Markdown.
 pub(super) fn describe(runs: usize) -> String {
@@ -29,10 +30,11 @@ pub(super) fn hardware_and_load() -> String {
         first("/proc/meminfo").split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) >> 20;
     let load = first("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ");
     format!(
-        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}. Commit: {}.",
+        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}. Commit: {}.{}",
         first("/proc/sys/kernel/osrelease"),
         first("/etc/debian_version"),
         commit().unwrap_or_else(|| "unknown".into()),
+        if bin_dir() == dist::programs_dir() { " Programs: those of the packages." } else { "" },
     )
 }
 

@@ -21,9 +21,13 @@ pub(crate) mod resize;
 mod sample;
 pub(crate) mod slurm;
 
-use anyhow::{Result, bail};
+use std::env;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::args::Args;
+use crate::dist;
 
 pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 
@@ -41,10 +45,18 @@ cargo xtask bench plot [--check]
 cargo xtask bench preload [--nodes N] [--mib N] [--runs N] [--write] [--no-build]
 cargo xtask bench repair [--runs N] [--write]
 cargo xtask bench resize [--runs N] [--write] [--no-build]
-cargo xtask bench slurm [--runs N] [--write] [--no-build]";
+cargo xtask bench slurm [--runs N] [--write] [--no-build]
+
+--packaged, with any of them, measures the programs as the packages have them: static and optimised as a whole.";
+
+/// The option by which the programs of the packages are measured.
+const PACKAGED: &str = "--packaged";
 
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
+    if args.flag(PACKAGED) {
+        return as_packaged();
+    }
     match args.optional()?.as_deref() {
         Some("busy") => busy::main(args),
         Some("campaign") => campaign::main(args),
@@ -63,4 +75,15 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),
     }
+}
+
+/// Builds the programs of the packages, and runs this command again with them.
+fn as_packaged() -> Result<()> {
+    dist::lay_out_programs()?;
+    let words = env::args_os().skip(1).filter(|word| word != PACKAGED);
+    let mut again = Command::new(env::current_exe()?);
+    again.args(words).env("FERRITE_BIN_DIR", dist::programs_dir());
+    let status = again.status().context("cannot start the benchmark")?;
+    ensure!(status.success(), "the benchmark has failed");
+    Ok(())
 }

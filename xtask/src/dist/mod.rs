@@ -18,10 +18,12 @@ mod rpm;
 mod stage;
 mod twice;
 
+use std::env::consts::ARCH;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::args::Args;
 use crate::runner::announce;
@@ -53,6 +55,33 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 /// Where packages, and what is needed to make them, are.
 pub(crate) fn dir() -> PathBuf {
     target().join("dist")
+}
+
+/// Where the programs of the packages are laid out for this machine, as an installation has them.
+pub(crate) fn programs_dir() -> PathBuf {
+    dir().join("bin")
+}
+
+/// Builds the programs of the packages for this machine, and lays them out.
+pub(crate) fn lay_out_programs() -> Result<()> {
+    let Ok(processor) = ARCH.parse() else { bail!("there are no packages for {ARCH}") };
+    setup::ensure_installed_for_dist()?;
+    let programs = build::programs(&Release::of_checkout(processor)?)?;
+    let place = programs_dir();
+    fs::create_dir_all(&place)?;
+    for (name, built) in [("ferrite", &programs.ferrite), ("ferrite-pmixd", &programs.pmixd)] {
+        // A running program cannot be overwritten, but its name can be given to another.
+        let copy = place.join(format!("{name}.new"));
+        fs::copy(built, &copy).with_context(|| format!("cannot copy {}", built.display()))?;
+        fs::rename(copy, place.join(name))?;
+    }
+    for name in layout::COMMANDS {
+        let link = place.join(name);
+        if !link.exists() {
+            symlink("ferrite", &link).with_context(|| format!("cannot make {}", link.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The packages of one processor.
