@@ -337,12 +337,6 @@ impl Shared {
         let known = Known { job: id, size: order.map.procs.len() as u32 };
         self.names.borrow_mut().insert(id.nspace(&self.dvm), known);
         let local_size = order.map.on_daemon(self.daemon).count() as u32;
-        let wanted = local_size > 0
-            && self.running().is_none()
-            && order.spec.apps.iter().any(|app| {
-                let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
-                app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
-            });
         let job = Job {
             registration,
             local_size,
@@ -356,7 +350,23 @@ impl Shared {
             self.present(&library, &job);
         }
         self.jobs.borrow_mut().insert(id, job);
-        if wanted {
+        if local_size > 0 && self.running().is_none() {
+            // The job's processes start before this task runs, and load their program while it looks into the file.
+            let shared = Rc::clone(self);
+            spawn_local(async move { shared.start_if_wanted(id) });
+        }
+    }
+
+    /// Starts the library if a program of the job looks like a user of it.
+    fn start_if_wanted(self: &Rc<Self>, job: JobId) {
+        let registration = self.jobs.borrow().get(&job).map(|job| Arc::clone(&job.registration));
+        let wants = |registration: Arc<Registration>| {
+            registration.order.spec.apps.iter().any(|app| {
+                let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
+                app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
+            })
+        };
+        if self.running().is_none() && registration.is_some_and(wants) {
             self.library();
         }
     }
