@@ -3,10 +3,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use ferrite_pmix::Proc;
-use tokio::task::spawn_local;
 
 use super::{PmixBridge, Shared};
 use crate::control::{OTHER_DIRECTORY, explain};
@@ -15,9 +13,6 @@ use crate::session_dir::SessionDir;
 
 /// The release of PMIx that our side of the first message follows; the answering library may be newer.
 const RELEASE: &str = "v4.2.2";
-/// Age at which a DVM for one job becomes visible to PMIx tools. To make the files and their directory, and to remove
-/// both, takes a tenth of the time of the shortest job.
-const UNSEEN: Duration = Duration::from_millis(20);
 /// Directory in which tools look for the system's server.
 const SYSTEM_DIR: &str = "/tmp";
 
@@ -46,44 +41,37 @@ impl PmixBridge {
         system: bool,
     ) -> io::Result<(String, Option<PathBuf>)> {
         let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
-        let place = self.shared.place_of_tools(&endpoint, pid);
+        let place = self.place_of_tools(&endpoint, pid);
         place.publish(dir)?;
         let file = if system { Some(place.publish_system()?) } else { None };
         self.know_address(&endpoint);
         Ok((endpoint, file))
     }
 
-    /// Opens the front door of a DVM for one job to PMIx tools, and writes `rendezvous`, which has to be removed at the
-    /// end. The usual files follow after [`UNSEEN`], in a directory that a shorter job never makes. The job does not
-    /// fail where they cannot be written.
+    /// Opens the front door of a DVM for one job to PMIx tools. Beside the usual files it writes `rendezvous`, which
+    /// has to be removed at the end. The job does not fail where the usual ones cannot be written.
     ///
     /// # Errors
     /// When there is no port, or `rendezvous` cannot be written.
     pub(crate) fn open_beside_job(&mut self, dir: &SessionDir, pid: u32, rendezvous: Option<&Path>) -> io::Result<()> {
         let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
-        rendezvous.map_or(Ok(()), |path| self.shared.place_of_tools(&endpoint, pid).write(path))?;
+        let place = self.place_of_tools(&endpoint, pid);
+        if let Err(error) = dir.dir().and_then(|dir| place.publish(dir)) {
+            tracing::warn!(%error, "PMIx tools do not find this DVM");
+        }
+        rendezvous.map_or(Ok(()), |path| place.write(path))?;
         self.know_address(&endpoint);
-        let (shared, dir) = (self.shared.clone(), dir.clone());
-        spawn_local(async move {
-            tokio::time::sleep(UNSEEN).await;
-            let place = shared.place_of_tools(&endpoint, pid);
-            if let Err(error) = dir.dir().and_then(|dir| place.publish(dir)) {
-                tracing::warn!(%error, "PMIx tools do not find this DVM");
-            }
-        });
         Ok(())
+    }
+
+    fn place_of_tools<'a>(&'a self, endpoint: &'a str, pid: u32) -> Place<'a> {
+        let Shared { name, hostname, .. } = &*self.shared;
+        Place { name, hostname, endpoint, pid }
     }
 
     fn know_address(&self, endpoint: &str) {
         let Proc { nspace, rank } = &self.shared.name;
         let _ = self.shared.uri.set(format!("{nspace}.{rank};{endpoint}"));
-    }
-}
-
-impl Shared {
-    fn place_of_tools<'a>(&'a self, endpoint: &'a str, pid: u32) -> Place<'a> {
-        let Shared { name, hostname, .. } = self;
-        Place { name, hostname, endpoint, pid }
     }
 }
 

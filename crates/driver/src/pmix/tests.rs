@@ -97,33 +97,6 @@ fn a_process_that_asks_for_nothing_starts_no_library() {
 }
 
 #[test]
-fn only_a_job_that_lasts_is_shown_to_tools() {
-    let dir = tempfile::tempdir().unwrap();
-    world(dir.path(), |mut w| async move {
-        let session_dir = w.bridge.shared.session_dir.clone();
-        w.bridge.open_beside_job(&session_dir, 7, None).unwrap();
-        assert!(w.bridge.shared.uri.get().is_some() && !session_dir.path().exists());
-        // The last of the files; the file system reports it to nobody.
-        let shown = session_dir.path().join("pmix.n0.tool.dvm@0");
-        while !shown.exists() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        assert!(session_dir.path().join("pmix.n0.tool.7").exists());
-    });
-}
-
-#[test]
-fn a_rendezvous_that_was_asked_for_is_there_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("rendezvous");
-    world(&dir.path().join("session"), |mut w| async move {
-        let session_dir = w.bridge.shared.session_dir.clone();
-        w.bridge.open_beside_job(&session_dir, 7, Some(&file)).unwrap();
-        assert!(file.exists() && !session_dir.path().exists());
-    });
-}
-
-#[test]
 fn pmi1_bytes_pass_in_both_directions_and_the_end_is_told() {
     let dir = tempfile::tempdir().unwrap();
     world(dir.path(), |mut w| async move {
