@@ -76,7 +76,8 @@ impl PmixBridge {
 }
 
 impl Place<'_> {
-    /// Writes the files into the session directory: tools search below the temporary directory.
+    /// Writes the files into the session directory: tools search below the temporary directory. They have to be there
+    /// before the first process of a job runs, whose first act may be a tool that looks for its launcher.
     pub(super) fn publish(&self, dir: &Path) -> io::Result<()> {
         let nspace = &self.name.nspace;
         for name in ["tool".to_owned(), format!("tool.{}", self.pid), format!("tool.{nspace}")] {
