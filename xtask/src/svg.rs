@@ -1,4 +1,4 @@
-//! What the pictures of this crate share: text as XML, and the window of a terminal.
+//! The common parts of all pictures of this crate: text as XML, and the window of a terminal.
 
 use std::fmt::Write as _;
 

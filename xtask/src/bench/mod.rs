@@ -47,34 +47,37 @@ cargo xtask bench repair [--runs N] [--write]
 cargo xtask bench resize [--runs N] [--write] [--no-build]
 cargo xtask bench slurm [--runs N] [--write] [--no-build]
 
---packaged, with any of them, measures the programs as the packages have them: static and optimised as a whole.";
+--packaged, with those that have --no-build, measures the programs as the packages have them: static and optimised as a whole.";
 
 /// The option by which the programs of the packages are measured.
 const PACKAGED: &str = "--packaged";
 
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
-    if args.flag(PACKAGED) {
-        return as_packaged();
-    }
-    match args.optional()?.as_deref() {
-        Some("busy") => busy::main(args),
-        Some("campaign") => campaign::main(args),
-        Some("counts") => counts::main(args),
-        Some("launch") => launch::main(args),
-        Some("dvm") => dvm::main(args),
-        Some("elastic") => elastic::main(args),
-        Some("fill") => fill::main(args),
-        Some("map") => map::main(args),
-        Some("mpi4py") => mpi4py::main(args),
-        Some("plot") => plot::main(args),
-        Some("preload") => preload::main(args),
-        Some("repair") => repair::main(args),
-        Some("resize") => resize::main(args),
-        Some("slurm") => slurm::main(args),
+    let packaged = args.flag(PACKAGED);
+    let name = args.optional()?;
+    let measure = match name.as_deref() {
+        Some("busy") => busy::main,
+        Some("campaign") => campaign::main,
+        Some("counts") => counts::main,
+        Some("launch") => launch::main,
+        Some("dvm") => dvm::main,
+        Some("elastic") => elastic::main,
+        Some("fill") => fill::main,
+        Some("map") => map::main,
+        Some("mpi4py") => mpi4py::main,
+        Some("plot" | "repair") if packaged => {
+            bail!("{PACKAGED}: this benchmark runs no programs of ours; leave it out")
+        }
+        Some("plot") => plot::main,
+        Some("preload") => preload::main,
+        Some("repair") => repair::main,
+        Some("resize") => resize::main,
+        Some("slurm") => slurm::main,
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),
-    }
+    };
+    if packaged { as_packaged() } else { measure(args) }
 }
 
 /// Builds the programs of the packages, and runs this command again with them.

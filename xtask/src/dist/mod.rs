@@ -23,7 +23,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::args::Args;
 use crate::runner::announce;
@@ -57,14 +57,15 @@ pub(crate) fn dir() -> PathBuf {
     target().join("dist")
 }
 
-/// Where the programs of the packages are laid out for this machine, as an installation has them.
+/// The directory of the packages' programs for this machine, laid out as an installation has them.
 pub(crate) fn programs_dir() -> PathBuf {
     dir().join("bin")
 }
 
 /// Builds the programs of the packages for this machine, and lays them out.
 pub(crate) fn lay_out_programs() -> Result<()> {
-    let Ok(processor) = ARCH.parse() else { bail!("there are no packages for {ARCH}") };
+    let native = Processor::ALL.into_iter().find(|processor| processor.is_native());
+    let processor = native.with_context(|| format!("there are no packages for {ARCH}"))?;
     setup::ensure_installed_for_dist()?;
     let programs = build::programs(&Release::of_checkout(processor)?)?;
     let place = programs_dir();

@@ -6,6 +6,13 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ferrite_core::Registration;
+use ferrite_types::JobId;
+
+use super::Shared;
 
 /// Size of the searched part of an executable (bytes): names of libraries are near its beginning.
 const LOOK_AT: u64 = 64 * 1024;
@@ -70,6 +77,22 @@ fn look(path: PathBuf) -> Option<Seen> {
 fn stamp(path: &Path) -> Option<Stamp> {
     let file = std::fs::metadata(path).ok()?;
     Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
+}
+
+impl Shared {
+    /// Starts the library if a program of the job looks like a user of it.
+    pub(super) fn start_if_wanted(self: &Rc<Self>, job: JobId) {
+        let registration = self.jobs.borrow().get(&job).map(|job| Arc::clone(&job.registration));
+        let wants = |registration: Arc<Registration>| {
+            registration.order.spec.apps.iter().any(|app| {
+                let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
+                app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
+            })
+        };
+        if self.running().is_none() && registration.is_some_and(wants) {
+            self.library();
+        }
+    }
 }
 
 #[cfg(test)]

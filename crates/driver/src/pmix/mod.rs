@@ -357,20 +357,6 @@ impl Shared {
         }
     }
 
-    /// Starts the library if a program of the job looks like a user of it.
-    fn start_if_wanted(self: &Rc<Self>, job: JobId) {
-        let registration = self.jobs.borrow().get(&job).map(|job| Arc::clone(&job.registration));
-        let wants = |registration: Arc<Registration>| {
-            registration.order.spec.apps.iter().any(|app| {
-                let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
-                app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
-            })
-        };
-        if self.running().is_none() && registration.is_some_and(wants) {
-            self.library();
-        }
-    }
-
     fn deregister(&self, id: JobId) {
         let nspace = id.nspace(&self.dvm);
         self.jobs.borrow_mut().remove(&id);
