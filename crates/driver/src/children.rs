@@ -429,7 +429,7 @@ impl StartedOnes {
             reaped: false,
             stdout: Some(reader(stdout)?),
             stderr: stderr.map(reader).transpose()?,
-            stdin: stdin.map(nonblocking).transpose()?.map(|fd| Writer::new(fd, tell)),
+            stdin: stdin.map(nonblocking).transpose()?.map(|fd| Writer::new(Rc::new(fd), tell)),
         };
         let mut table = self.table.borrow_mut();
         // The kernel has reused the number: orphans of its former owner are known only by their mark from now on.

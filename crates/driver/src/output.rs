@@ -133,7 +133,7 @@ impl Way {
         match own.map_err(Into::into).and_then(watched) {
             Ok(own) => {
                 let ledger = ledger.clone();
-                Way::Own(Writer::new(own, move |progress| ledger.note(progress)))
+                Way::Own(Writer::new(Rc::new(own), move |progress| ledger.note(progress)))
             }
             Err(_) => Way::thread(number, ledger.clone()),
         }

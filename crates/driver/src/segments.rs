@@ -88,6 +88,11 @@ pub(crate) fn made_since(begin: SystemTime, is_known: impl Fn(&str) -> bool) -> 
         let made = file.created().or_else(|_| file.modified());
         file.is_file() && file.uid() == rustix::process::getuid().as_raw() && made.is_ok_and(|made| made >= earliest)
     };
+    // The directory is as old as its newest entry.
+    let changed = fs::metadata(SHM).and_then(|dir| dir.modified());
+    if changed.is_ok_and(|changed| changed < earliest) {
+        return BTreeSet::new();
+    }
     let entries = fs::read_dir(SHM).into_iter().flatten().flatten();
     let known = entries.filter_map(|e| Some((e.file_name().into_string().ok().filter(|name| is_known(name))?, e)));
     known.filter(|(_, e)| e.metadata().is_ok_and(is_ours)).map(|(name, _)| name).collect()

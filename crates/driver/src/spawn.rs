@@ -10,6 +10,7 @@ mod limits;
 mod lookup;
 mod memory;
 
+use std::borrow::Cow;
 use std::ffi::{CString, OsStr, c_char, c_int, c_ulong, c_void};
 use std::io;
 use std::mem::MaybeUninit;
@@ -44,7 +45,7 @@ pub(crate) struct Spawner {
 
 /// The data that hold for all processes.
 struct Common {
-    inherited: Environ,
+    inherited: Environ<'static>,
     null: OwnedFd,
     nofile: Rlimit,
     memory: Option<MemoryPolicy>,
@@ -183,22 +184,22 @@ struct Agent<'a> {
 }
 
 /// The program to execute, as the C strings of the system call.
-struct Image {
+struct Image<'a> {
     program: CString,
     directory: CString,
     args: Vec<CString>,
-    env: Vec<CString>,
+    env: Vec<Cow<'a, [u8]>>,
     cpus: Option<CpuSet>,
 }
 
-impl Image {
+impl<'a> Image<'a> {
     fn prepare(
-        inherited: &Environ,
+        inherited: &'a Environ<'static>,
         request: &SpawnRequest,
         extra_env: &[(String, String)],
         agent: &Agent<'_>,
-    ) -> Result<Image, StartError> {
-        let mut env = inherited.clone();
+    ) -> Result<Image<'a>, StartError> {
+        let mut env = inherited.derived();
         for (name, value) in extra_env {
             env.set(name, value);
         }
@@ -232,24 +233,24 @@ impl Image {
             program: c_string(program.as_os_str().as_bytes())?,
             directory: c_string(wdir.as_os_str().as_bytes())?,
             args: args.collect::<Result<_, _>>()?,
-            env: env.into_entries().iter().map(|e| c_string(e)).collect::<Result<_, _>>()?,
+            env: env.into_entries().map_err(|entry| no_nul(&entry))?,
             cpus: request.cpus.clone(),
         })
     }
 
     fn argv(&self) -> Vec<*const c_char> {
-        pointers(self.args.iter())
+        pointers(self.args.iter().map(|s| s.as_ptr()))
     }
 
     /// Builds the arguments with which `execvp` runs a script without `#!`.
     fn shell_argv(&self) -> Vec<*const c_char> {
         let head = [c"/bin/sh".as_ptr(), self.program.as_ptr()];
-        let rest = pointers(self.args.iter().skip(1));
+        let rest = pointers(self.args.iter().skip(1).map(|s| s.as_ptr()));
         head.into_iter().chain(rest).collect()
     }
 
     fn envp(&self) -> Vec<*const c_char> {
-        pointers(self.env.iter())
+        pointers(self.env.iter().map(|entry| entry.as_ptr().cast()))
     }
 
     /// Explains the failure of a step in the child.
@@ -307,14 +308,19 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn c_string(bytes: &[u8]) -> Result<CString, StartError> {
-    CString::new(bytes).map_err(|_| StartError {
-        kind: StartErrorKind::System,
-        detail: format!("a NUL byte in {:?} cannot be passed to a program", String::from_utf8_lossy(bytes)),
-    })
+    CString::new(bytes).map_err(|_| no_nul(bytes))
 }
 
-fn pointers<'a>(strings: impl Iterator<Item = &'a CString>) -> Vec<*const c_char> {
-    strings.map(|s| s.as_ptr()).chain([ptr::null()]).collect()
+fn no_nul(bytes: &[u8]) -> StartError {
+    StartError {
+        kind: StartErrorKind::System,
+        detail: format!("a NUL byte in {:?} cannot be passed to a program", String::from_utf8_lossy(bytes)),
+    }
+}
+
+/// A list of pointers that ends as the system call wants it.
+fn pointers(strings: impl Iterator<Item = *const c_char>) -> Vec<*const c_char> {
+    strings.chain([ptr::null()]).collect()
 }
 
 fn system(what: &str, error: &io::Error) -> StartError {

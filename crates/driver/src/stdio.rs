@@ -39,7 +39,7 @@ pub(crate) enum Chunk {
 
 /// Our end of an output pipe.
 pub(crate) struct Reader {
-    fd: AsyncFd<OwnedFd>,
+    fd: Rc<AsyncFd<OwnedFd>>,
     full_reads: Cell<u8>,
     bulk: Cell<bool>,
     grown: Cell<bool>,
@@ -52,7 +52,12 @@ thread_local! {
 
 impl Reader {
     pub(crate) fn new(fd: OwnedFd) -> io::Result<Reader> {
-        Ok(Reader { fd: nonblocking(fd)?, full_reads: Cell::new(0), bulk: Cell::new(false), grown: Cell::new(false) })
+        Ok(Reader::of(Rc::new(nonblocking(fd)?)))
+    }
+
+    /// Reads a nonblocking descriptor that may be written to as well.
+    pub(crate) fn of(fd: Rc<AsyncFd<OwnedFd>>) -> Reader {
+        Reader { fd, full_reads: Cell::new(0), bulk: Cell::new(false), grown: Cell::new(false) }
     }
 
     /// Reads the present bytes; `None` = nothing yet.
@@ -175,11 +180,11 @@ struct Round {
 }
 
 impl Writer {
-    /// Takes a nonblocking descriptor; `tell` gets the reports.
-    pub(crate) fn new(fd: AsyncFd<OwnedFd>, tell: impl Fn(Progress) + 'static) -> Writer {
+    /// Writes to a nonblocking descriptor; `tell` gets the reports.
+    pub(crate) fn new(fd: Rc<AsyncFd<OwnedFd>>, tell: impl Fn(Progress) + 'static) -> Writer {
         Writer {
             state: Rc::new(RefCell::new(WriterState {
-                fd: Some(Rc::new(fd)),
+                fd: Some(fd),
                 queue: VecDeque::new(),
                 closing: false,
                 waiting: false,

@@ -105,10 +105,15 @@ pub(crate) struct Fields {
     pub(crate) options: Vec<String>,
 }
 
+/// Stands for the program of a job while its options are read.
+const PROGRAM: &str = "program";
+
 /// Reads lines. It keeps the definitions of options: making them costs more than reading a line.
 pub struct LineParser {
     parser: Parser,
     environment: Environment,
+    /// The options that were read last, and the job that they describe. Most lists have the same for each line.
+    last: Option<(Vec<String>, Run)>,
 }
 
 impl LineParser {
@@ -117,7 +122,7 @@ impl LineParser {
     pub fn new(mut environment: Environment) -> LineParser {
         // It chooses the DVM of the command, and a line has none of its own.
         environment.remove(WHICH_DVM);
-        LineParser { parser: Parser::new(Tool::Prun), environment }
+        LineParser { parser: Parser::new(Tool::Prun), environment, last: None }
     }
 
     /// Returns the job of a line; `None` when the line is empty or a comment.
@@ -132,7 +137,10 @@ impl LineParser {
         if line.starts_with('{') {
             return self.described(line).map(Some);
         }
-        let run = self.run(&words(line)?)?;
+        let words = words(line)?;
+        // In an array `:` is an argument like any other; on a line it separates applications.
+        let has_options = words.iter().any(|word| word == ":") || words[0].starts_with('-') || words[0].is_empty();
+        let run = if has_options { self.run(&words)? } else { self.run_with(Vec::new(), words)? };
         Ok(Some(BatchLine { id: None, run, stdout: None, stderr: None, retries: None, after: After::default() }))
     }
 
@@ -157,7 +165,6 @@ impl LineParser {
     /// # Errors
     /// The first fault of them.
     pub(crate) fn run_of(&mut self, job: Fields) -> Result<Run, LineError> {
-        const PROGRAM: &str = "program";
         let argv = match (job.argv, job.cmd) {
             (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
             (None, Some(cmd)) => vec!["/bin/sh".to_owned(), "-c".to_owned(), cmd],
@@ -170,13 +177,24 @@ impl LineParser {
         words.extend(job.priority.map(|priority| format!("--priority={priority}")));
         words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
         words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
-        // In an array `:` is an argument like any other; on a line it separates applications.
-        words.push(PROGRAM.to_owned());
-        let mut run = self.run(&words)?;
-        match &mut run.spec.apps[..] {
-            [app] if app.argv == [PROGRAM] => app.argv = argv,
-            _ => return Err(LineError::Options),
-        }
+        self.run_with(words, argv)
+    }
+
+    /// Returns the job with these options and this program.
+    fn run_with(&mut self, options: Vec<String>, argv: Vec<String>) -> Result<Run, LineError> {
+        let mut run = match &self.last {
+            Some((last, run)) if *last == options => run.clone(),
+            _ => {
+                let words: Vec<String> = options.iter().cloned().chain([PROGRAM.to_owned()]).collect();
+                let run = self.run(&words)?;
+                if !matches!(&run.spec.apps[..], [app] if app.argv == [PROGRAM]) {
+                    return Err(LineError::Options);
+                }
+                self.last = Some((options, run.clone()));
+                run
+            }
+        };
+        run.spec.apps[0].argv = argv;
         Ok(run)
     }
 
@@ -306,6 +324,32 @@ mod tests {
         assert_eq!(argv(r#"./a 'b c' "d \" e" f\ g h"i"'j' ''"#), ["./a", "b c", "d \" e", "f g", "hij", ""]);
         assert_eq!(argv(r#"echo "\n" '$x > y' \$"#), ["echo", "\\n", "$x > y", "$"]);
         assert_eq!(words("\t a  b \n").unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_a_line_says_does_not_depend_on_the_lines_before() {
+        let mut parser = LineParser::new(Environment::new());
+        let lines = [
+            "a 1",
+            "b -n 2 --x",
+            "-n 3 a",
+            "a : b",
+            "a",
+            "a ':'",
+            "-x",
+            r#"{"argv":["c","d"],"np":2}"#,
+            r#"{"argv":["d"],"np":2}"#,
+            r#"{"argv":["d"],"np":2,"options":["x"]}"#,
+            r#"{"argv":["-d"],"np":3}"#,
+            r#"{"argv":["d"]}"#,
+        ];
+        for line in lines.iter().chain(&lines) {
+            assert_eq!(format!("{:?}", parser.parse(line)), format!("{:?}", parse_alone(line)), "{line}");
+        }
+    }
+
+    fn parse_alone(line: &str) -> Result<Option<BatchLine>, LineError> {
+        LineParser::new(Environment::new()).parse(line)
     }
 
     #[test]

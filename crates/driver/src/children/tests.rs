@@ -416,7 +416,7 @@ fn throughput_beside_plain_pipes() {
                 .unwrap();
             let pipe = nonblocking(sink.stdin.take().unwrap().into()).unwrap();
             let (tell, mut told) = unbounded_channel();
-            let writer = Writer::new(pipe, move |p| {
+            let writer = Writer::new(Rc::new(pipe), move |p| {
                 let _ = tell.send(p);
             });
             w.spawn(0, request(&source));

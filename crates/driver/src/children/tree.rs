@@ -1,9 +1,10 @@
 //! The process tree as `/proc` shows it. Only [`super::Processes`] uses it. An answer may be outdated when it is used;
 //! callers have to stay correct then.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 
-use rustix::process::{Pid, getpgid};
+use rustix::process::{Pid, getpgid, getpid};
 
 /// Returns the children of a process, of all its threads.
 pub(super) fn children_of(pid: Pid) -> Vec<Pid> {
@@ -12,11 +13,40 @@ pub(super) fn children_of(pid: Pid) -> Vec<Pid> {
     };
     let mut children = Vec::new();
     for thread in threads.flatten() {
-        let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        let pids = list.split_ascii_whitespace().filter_map(|p| p.parse().ok());
-        children.extend(pids.filter_map(Pid::from_raw));
+        children.extend(pids_in(&fs::read_to_string(thread.path().join("children")).unwrap_or_default()));
     }
     children
+}
+
+/// The children of this process's first thread. A subreaper's orphans are among them: the kernel gives them to the first
+/// thread that lives. The processes that other threads have started are not.
+#[derive(Default)]
+pub(super) struct FirstThread {
+    list: Option<File>,
+}
+
+impl FirstThread {
+    /// Opens the list, which is kept.
+    pub(super) fn of_this_process() -> FirstThread {
+        let pid = getpid().as_raw_nonzero();
+        FirstThread { list: File::open(format!("/proc/{pid}/task/{pid}/children")).ok() }
+    }
+
+    /// Reads the list.
+    pub(super) fn children(&self) -> Vec<Pid> {
+        let mut text = Vec::new();
+        let mut buffer = [0_u8; 4096];
+        while let Some(list) = &self.list
+            && let Ok(count @ 1..) = list.read_at(&mut buffer, text.len() as u64)
+        {
+            text.extend_from_slice(&buffer[..count]);
+        }
+        pids_in(&String::from_utf8_lossy(&text)).collect()
+    }
+}
+
+fn pids_in(list: &str) -> impl Iterator<Item = Pid> {
+    list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw)
 }
 
 /// Returns all descendants of a process, parents before their children.

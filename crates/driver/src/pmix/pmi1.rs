@@ -38,9 +38,9 @@ impl Pmi1 {
     /// Makes the socket of a process and returns the process's end.
     pub(super) fn open(&mut self, proc: ProcId) -> io::Result<OwnedFd> {
         let (ours, theirs) = UnixStream::pair()?;
-        let reader = Reader::new(ours.try_clone()?.into())?;
-        let writer = Writer::new(nonblocking(ours.into())?, |_| {});
-        let reading = spawn_local(listen(reader, proc, self.holders.clone(), self.inbox.clone()));
+        let ours = Rc::new(nonblocking(ours.into())?);
+        let writer = Writer::new(Rc::clone(&ours), |_| {});
+        let reading = spawn_local(listen(Reader::of(ours), proc, self.holders.clone(), self.inbox.clone()));
         self.sockets.insert(proc, Socket { writer, reading });
         Ok(theirs.into())
     }

@@ -1,16 +1,18 @@
 //! The environment of a new process: the inherited one, and the changes in their order. Only [`super::Spawner`] uses
 //! it.
 
+use std::borrow::Cow;
 use std::env;
+use std::ffi::CStr;
 use std::os::unix::ffi::OsStringExt;
 
 use ferrite_rm::launcher::srun;
 use ferrite_types::EnvOp;
 
-/// An environment as `NAME=value` entries, as the system call needs them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Environ {
-    entries: Vec<Vec<u8>>,
+/// An environment as `NAME=value` entries with a terminating NUL, as the system call needs them.
+#[derive(Debug, Default)]
+pub(super) struct Environ<'a> {
+    entries: Vec<Cow<'a, [u8]>>,
 }
 
 /// Variables by which an outer launcher identifies *its* processes. A process that inherited them would join the outer
@@ -52,28 +54,34 @@ fn is_inherited(entry: &[u8]) -> bool {
     !starts(OUTER_IDENTITY) || (starts(PARAMETERS) && !starts(OUTER_PARAMETERS))
 }
 
-impl Environ {
+fn entry(name: &[u8], value: &[u8]) -> Vec<u8> {
+    [name, b"=", value, b"\0"].concat()
+}
+
+impl<'a> Environ<'a> {
     /// Returns this process's environment without the variables of an outer launcher.
-    pub(super) fn inherited() -> Environ {
+    pub(super) fn inherited() -> Environ<'static> {
         let entry = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            let mut entry = name.into_vec();
-            entry.push(b'=');
-            entry.extend_from_slice(&value.into_vec());
-            entry
+            entry(&name.into_vec(), &value.into_vec())
         };
         let in_step = env::var_os(OUTER_STEP).is_some();
         let is_of_step = |name: &std::ffi::OsStr| in_step && name.to_str().is_some_and(srun::is_of_step);
         let entries = env::vars_os().filter(|(name, _)| !is_of_step(name)).map(entry).filter(|e| is_inherited(e));
-        Environ { entries: entries.collect() }
+        Environ { entries: entries.map(Cow::Owned).collect() }
+    }
+
+    /// Returns an environment that begins as this one. It shares the entries that are not changed.
+    pub(super) fn derived(&self) -> Environ<'_> {
+        Environ { entries: self.entries.iter().map(|entry| Cow::Borrowed(&**entry)).collect() }
     }
 
     /// Returns the value of a variable.
     pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
-        self.position(name).map(|at| &self.entries[at][name.len() + 1..])
+        self.position(name).map(|at| self.value_at(at, name))
     }
 
     pub(super) fn set(&mut self, name: &str, value: &str) {
-        let entry = format!("{name}={value}").into_bytes();
+        let entry = Cow::Owned(entry(name.as_bytes(), value.as_bytes()));
         match self.position(name) {
             Some(at) => self.entries[at] = entry,
             None => self.entries.push(entry),
@@ -93,9 +101,21 @@ impl Environ {
         }
     }
 
-    /// Returns the entries, each without its terminating NUL.
-    pub(super) fn into_entries(self) -> Vec<Vec<u8>> {
-        self.entries
+    /// Returns the entries, each with its terminating NUL.
+    ///
+    /// # Errors
+    /// An entry, without the last NUL, that has another one.
+    pub(super) fn into_entries(self) -> Result<Vec<Cow<'a, [u8]>>, Vec<u8>> {
+        let broken = self.entries.iter().find(|entry| CStr::from_bytes_with_nul(entry).is_err());
+        match broken {
+            Some(entry) => Err(entry[..entry.len() - 1].to_vec()),
+            None => Ok(self.entries),
+        }
+    }
+
+    fn value_at(&self, at: usize, name: &str) -> &[u8] {
+        let entry = &self.entries[at];
+        &entry[name.len() + 1..entry.len() - 1]
     }
 
     fn unset(&mut self, name: &str) {
@@ -113,9 +133,8 @@ impl Environ {
     fn join(&mut self, name: &str, joined: impl FnOnce(&[u8]) -> Vec<u8>, alone: &str) {
         match self.position(name) {
             Some(at) => {
-                let value = joined(&self.entries[at][name.len() + 1..]);
-                self.entries[at].truncate(name.len() + 1);
-                self.entries[at].extend_from_slice(&value);
+                let value = joined(self.value_at(at, name));
+                self.entries[at] = Cow::Owned(entry(name.as_bytes(), &value));
             }
             None => self.set(name, alone),
         }
@@ -131,12 +150,12 @@ impl Environ {
 mod tests {
     use super::*;
 
-    fn environ(entries: &[&str]) -> Environ {
-        Environ { entries: entries.iter().map(|e| e.as_bytes().to_vec()).collect() }
+    fn environ(entries: &[&str]) -> Environ<'static> {
+        Environ { entries: entries.iter().map(|e| Cow::Owned(format!("{e}\0").into_bytes())).collect() }
     }
-    fn text(environ: Environ) -> Vec<String> {
-        let text = |e: Vec<u8>| String::from_utf8(e).unwrap();
-        environ.into_entries().into_iter().map(text).collect()
+    fn text(environ: Environ<'_>) -> Vec<String> {
+        let text = |e: &[u8]| std::str::from_utf8(e.strip_suffix(b"\0").unwrap()).unwrap().to_owned();
+        environ.into_entries().unwrap().iter().map(|e| text(e)).collect()
     }
 
     #[test]
@@ -170,6 +189,23 @@ mod tests {
             env.apply(&op);
         }
         assert_eq!(text(env), ["A=x:y", "AB=2", "P=/opt:/bin", "NEW=n"]);
+    }
+
+    #[test]
+    fn what_begins_as_another_leaves_that_as_it_is() {
+        let first = environ(&["A=1", "B=2"]);
+        let mut second = first.derived();
+        second.set("A", "3");
+        second.apply(&EnvOp::Append("B".to_owned(), ':', "4".to_owned()));
+        assert_eq!((second.value("A"), second.value("B")), (Some(&b"3"[..]), Some(&b"2:4"[..])));
+        assert_eq!((text(second), text(first)), (vec!["A=3".into(), "B=2:4".into()], vec!["A=1".into(), "B=2".into()]));
+    }
+
+    #[test]
+    fn a_nul_in_an_entry_is_found() {
+        let mut env = environ(&["A=1"]);
+        env.set("B", "x\0y");
+        assert_eq!(env.into_entries().unwrap_err(), b"B=x\0y");
     }
 
     #[test]

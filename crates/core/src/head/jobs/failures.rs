@@ -162,11 +162,11 @@ impl Head {
         }
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
-        if job.gathering.take().is_some() {
-            cx.cancel_timer(HeadTimer::Stacks(id));
-        }
         job.set_outcome(code, text);
         let (launched, hosts) = (job.is_launched(), job.map().daemons());
+        if self.jobs.gatherings.end(id) {
+            cx.cancel_timer(HeadTimer::Stacks(id));
+        }
         self.activate(id, state, cx);
         if launched {
             let hosts = self.pool.reachable(&hosts);

@@ -12,7 +12,6 @@ use ferrite_wire::control::{Submission, Watch};
 use super::failure_policy::Failure;
 use super::phase::{Launch, Phase, ProcRecord, Wait};
 use super::spawn::Birth;
-use super::stacks::Gathering;
 use crate::RequestId;
 use crate::head::counters::Counted;
 use crate::preload::Transfer;
@@ -66,8 +65,6 @@ pub(in crate::head) struct Job {
     pub(super) missed: BTreeSet<NodeId>,
     /// The campaign that brings the nodes of its own request.
     pub(super) grows: Option<CampaignId>,
-    /// The stacks that it waits for, when its time is over.
-    pub(super) gathering: Option<Gathering>,
     /// The way of the files that it brings along, once it was mapped.
     pub(super) transfer: Option<Box<Transfer>>,
     /// Stacks of its processes that have come.
@@ -124,7 +121,6 @@ impl Job {
             session: SessionId::DVM,
             missed: BTreeSet::new(),
             grows: None,
-            gathering: None,
             transfer: None,
             stacks_taken: 0,
             restarts: BTreeMap::new(),

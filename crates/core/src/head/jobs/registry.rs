@@ -14,6 +14,7 @@ use super::output::Mux;
 use super::pulls::Pulls;
 use super::record::Job;
 use super::spawn::Trees;
+use super::stacks::Gatherings;
 use super::stdin::Feeds;
 use super::waiting_list::WaitingList;
 use crate::RequestId;
@@ -51,6 +52,7 @@ pub(in crate::head) struct Jobs {
     pub(super) feeds: Feeds,
     pub(super) trees: Trees,
     pub(super) connections: Connections,
+    pub(super) gatherings: Gatherings,
 }
 
 /// The numbers of jobs by what they do.
@@ -202,6 +204,7 @@ impl Jobs {
     }
 
     pub(super) fn ids(&self) -> Vec<JobId> {
+        self.looks.set(self.looks.get() + self.known.len() as u64);
         self.known.keys().copied().collect()
     }
 

@@ -1,7 +1,7 @@
 //! The stacks of processes of a job whose time is over. The daemons take them; the submitter reads them before the job
 //! is ended. The wait has a limit of its own, so that no debugger keeps the job alive.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, Duration, JobId, ProcId, printable};
@@ -22,11 +22,21 @@ const MOST_OF_DAEMON: usize = 1 << 20;
 /// The usual time for the stacks (seconds, `prte_timeout_for_stack_trace`).
 const USUAL_LIMIT_S: u32 = 30;
 
-/// The wait for the stacks of a job and of the jobs that it has spawned.
-#[derive(Debug)]
-pub(super) struct Gathering {
-    /// Daemons that have not taken all stacks of their processes of a job.
-    waits_for: BTreeSet<(JobId, DaemonRank)>,
+/// The jobs that wait for the stacks of their processes and of those of the jobs that they have spawned: for each, the
+/// daemons that have not taken all stacks of their processes of a job.
+#[derive(Debug, Default)]
+pub(super) struct Gatherings(BTreeMap<JobId, BTreeSet<(JobId, DaemonRank)>>);
+
+impl Gatherings {
+    /// True when a job waits for stacks of this one.
+    fn awaits(&self, of: JobId) -> bool {
+        self.0.values().flatten().any(|(job, _)| *job == of)
+    }
+
+    /// Ends the wait of a job. False when it did not wait.
+    pub(super) fn end(&mut self, id: JobId) -> bool {
+        self.0.remove(&id).is_some()
+    }
 }
 
 impl Head {
@@ -55,17 +65,13 @@ impl Head {
         }
         // Daemons give up at the limit; what they have by then is on its way.
         cx.set_timer(HeadTimer::Stacks(id), cx.now + limit + Duration::from_secs(1));
-        self.jobs.at_mut(id).gathering = Some(Gathering { waits_for });
+        self.jobs.gatherings.0.insert(id, waits_for);
         true
     }
 
     /// Shows the stack of a process to the submitter.
     pub(in crate::head) fn on_stack(&mut self, proc: ProcId, text: &Bytes, cx: &mut Cx) {
-        let is_wanted = |job: &Job| {
-            let waits = |gathering: &Gathering| gathering.waits_for.iter().any(|(job, _)| *job == proc.job);
-            job.gathering.as_ref().is_some_and(waits)
-        };
-        let is_late = !self.jobs.iter().any(is_wanted);
+        let is_late = !self.jobs.gatherings.awaits(proc.job);
         let Some(job) = self.jobs.get_mut(proc.job).filter(|_| !is_late) else {
             return self.counters.count(Counted::Late(Late::Stack));
         };
@@ -84,8 +90,8 @@ impl Head {
         obstacle: Option<String>,
         cx: &mut Cx,
     ) {
-        let waits = |job: &&Job| job.gathering.as_ref().is_some_and(|g| g.waits_for.contains(&(of, daemon)));
-        let Some(id) = self.jobs.iter().find(waits).map(|job| job.id) else {
+        let mut gatherings = self.jobs.gatherings.0.iter();
+        let Some(id) = gatherings.find(|(_, waits_for)| waits_for.contains(&(of, daemon))).map(|(id, _)| *id) else {
             return self.counters.count(Counted::Late(Late::Stack));
         };
         if let Some(obstacle) = obstacle {
@@ -95,27 +101,24 @@ impl Head {
                 cx.notice_to(request, text);
             }
         }
-        self.expect_no_stacks(id, |waited| *waited == (of, daemon), cx);
+        self.expect_no_stacks([id], |waited| *waited == (of, daemon), cx);
     }
 
     /// Expects no stacks of a daemon that is lost or has left.
     pub(super) fn lose_stacks(&mut self, daemon: DaemonRank, cx: &mut Cx) {
-        for id in self.jobs.ids() {
-            self.expect_no_stacks(id, |(_, waited)| *waited == daemon, cx);
-        }
+        self.expect_no_stacks(self.gathering_jobs(), |(_, waited)| *waited == daemon, cx);
     }
 
-    /// Expects no stacks of a job that is over.
+    /// Ends the wait of a job that is over, and expects no stacks of it.
     pub(super) fn forget_stacks(&mut self, of: JobId, cx: &mut Cx) {
-        for id in self.jobs.ids() {
-            self.expect_no_stacks(id, |(waited, _)| *waited == of, cx);
-        }
+        self.jobs.gatherings.end(of);
+        self.expect_no_stacks(self.gathering_jobs(), |(waited, _)| *waited == of, cx);
     }
 
     /// Ends the wait of a job for stacks, and the job with it.
     pub(in crate::head) fn on_stacks_deadline(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(gathering) = self.jobs.get_mut(id).and_then(|job| job.gathering.take()) else { return };
-        let late: BTreeSet<DaemonRank> = gathering.waits_for.into_iter().map(|(_, daemon)| daemon).collect();
+        let Some(waits_for) = self.jobs.gatherings.0.remove(&id) else { return };
+        let late: BTreeSet<DaemonRank> = waits_for.into_iter().map(|(_, daemon)| daemon).collect();
         let names = listed(late.into_iter().map(|daemon| self.node_name(daemon)));
         if let Some(request) = self.jobs.at(id).request {
             let what = format!("Not all stacks of node {names} came within the limit (prte_timeout_for_stack_trace).");
@@ -126,20 +129,32 @@ impl Head {
 
     /// The nodes whose stacks a job waits for, in words.
     pub(super) fn awaited_stacks(&self, job: &Job) -> Option<String> {
-        let gathering = job.gathering.as_ref()?;
-        let late: BTreeSet<DaemonRank> = gathering.waits_for.iter().map(|(_, daemon)| *daemon).collect();
+        let waits_for = self.jobs.gatherings.0.get(&job.id)?;
+        let late: BTreeSet<DaemonRank> = waits_for.iter().map(|(_, daemon)| *daemon).collect();
         let names = listed(late.into_iter().map(|daemon| self.node_name(daemon)));
         Some(format!("the stacks of its processes on {names}; its time is over"))
     }
 
-    fn expect_no_stacks(&mut self, id: JobId, is_gone: impl Fn(&(JobId, DaemonRank)) -> bool, cx: &mut Cx) {
-        let job = self.jobs.at_mut(id);
-        let Some(gathering) = &mut job.gathering else { return };
-        gathering.waits_for.retain(|waited| !is_gone(waited));
-        if gathering.waits_for.is_empty() {
-            job.gathering = None;
-            cx.cancel_timer(HeadTimer::Stacks(id));
-            self.time_is_over(id, cx);
+    /// The jobs that wait for stacks.
+    fn gathering_jobs(&self) -> Vec<JobId> {
+        self.jobs.gatherings.0.keys().copied().collect()
+    }
+
+    fn expect_no_stacks(
+        &mut self,
+        ids: impl IntoIterator<Item = JobId>,
+        is_gone: impl Fn(&(JobId, DaemonRank)) -> bool,
+        cx: &mut Cx,
+    ) {
+        for id in ids {
+            // The end of the wait of one job may have ended that of another.
+            let Some(waits_for) = self.jobs.gatherings.0.get_mut(&id) else { continue };
+            waits_for.retain(|waited| !is_gone(waited));
+            if waits_for.is_empty() {
+                self.jobs.gatherings.end(id);
+                cx.cancel_timer(HeadTimer::Stacks(id));
+                self.time_is_over(id, cx);
+            }
         }
     }
 }
