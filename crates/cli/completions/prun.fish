@@ -102,7 +102,7 @@ complete -c prun -l batch -d 'Run one job for each line of a file, or of standar
 complete -c prun -l results -d 'Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error' -r -F
 complete -c prun -l resume -d 'Leave out jobs that have ended well according to this file of results, and append results to it. A file that is not there yet is made' -r -F
 complete -c prun -l retries -d 'Run a failed job again, up to this number of times' -r
-complete -c prun -l max-running -d 'Limit the number of jobs that are open at a time (default 256)' -r
+complete -c prun -l max-running -d 'Limit the number of jobs that are open at a time (default: the slots of the DVM and 256)' -r
 complete -c prun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prun -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r -F
 complete -c prun -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r -F

@@ -75,7 +75,7 @@ _prun() {
 '--results=[Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error]:FILE:_files' \
 '--resume=[Leave out jobs that have ended well according to this file of results, and append results to it. A file that is not there yet is made]:FILE:_files' \
 '--retries=[Run a failed job again, up to this number of times]:N:_default' \
-'--max-running=[Limit the number of jobs that are open at a time (default 256)]:N:_default' \
+'--max-running=[Limit the number of jobs that are open at a time (default\: the slots of the DVM and 256)]:N:_default' \
 '--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file\:PATH:_files' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_files' \

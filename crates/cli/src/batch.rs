@@ -9,10 +9,12 @@ mod list;
 pub mod order;
 mod outcome;
 mod resume;
+mod window;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::time::Instant;
 
 use ferrite_client::{ClientLoop, Connection, Source};
 use ferrite_wire::control::{Reply, Request};
@@ -28,6 +30,7 @@ use line::LineParser;
 use list::{List, Setting};
 use outcome::Epoch;
 use resume::{Begun, Done};
+use window::Window;
 
 /// The most bad lines that are shown; more of them share one mistake.
 const SHOWN: usize = 10;
@@ -84,9 +87,9 @@ pub(crate) fn start(
         Some(Ok(recovered)) => recovered,
         Some(Err(error)) => return command::refuse(name, &error.to_string(), error.next_step()),
     };
-    let epoch = match connection.ask(Request::Status) {
-        Ok(Reply::Status(status)) => Epoch::of(status.now_us),
-        Ok(_) => Epoch::of(0),
+    let (epoch, slots) = match connection.ask(Request::Status) {
+        Ok(Reply::Status(status)) => (Epoch::of(status.now_us), status.slots),
+        Ok(_) => (Epoch::of(0), 0),
         Err(error) => return command::refuse(name, &error.to_string(), error.next_step()),
     };
     let mut params = setup.params.clone();
@@ -95,8 +98,10 @@ pub(crate) fn start(
         Err(code) => return code,
     }
     let setting = Setting { name, batch, params: &params, around };
+    let window = Window::new(batch.max_running, slots, Instant::now());
+    let results = (results, finished);
     match ClientLoop::new(connection, input, &heard(&setup.signals)) {
-        Ok(client) => List::new(setting, parser, client, (results, finished), epoch, total, (own, recovered)).run(),
+        Ok(client) => List::new(setting, parser, client, results, (epoch, window), total, (own, recovered)).run(),
         Err(error) => {
             command::refuse(name, &format!("cannot watch the jobs: {error}"), "See `ulimit -n`, and try again.")
         }

@@ -54,6 +54,8 @@ struct Common {
     /// The parameter that names it, for messages.
     agent_of: String,
     limits: Vec<Limit>,
+    /// The signals that a child sets back to their defaults.
+    signals: Vec<c_int>,
     /// The parameter that asks for them, for messages.
     limits_of: String,
 }
@@ -86,6 +88,7 @@ impl Spawner {
             agent: params::value(parameters, "odls_base_exec_agent").map(words).unwrap_or_default(),
             agent_of: params::label(parameters, "odls_base_exec_agent"),
             limits_of: params::label(parameters, "prte_set_max_sys_limits"),
+            signals: to_set_back(),
             limits: limits::asked_for(params::value(parameters, "prte_set_max_sys_limits").unwrap_or_default()),
         };
         Ok(Spawner::with(Arc::new(common)))
@@ -142,6 +145,8 @@ impl Spawner {
             group: group.map_or(-1, |group| group.as_raw_fd()),
             limits: common.limits.as_ptr(),
             limit_count: common.limits.len(),
+            signals: common.signals.as_ptr(),
+            signal_count: common.signals.len(),
             traceable: request.traceable,
             stopped: request.stopped,
             failure: None,
@@ -175,6 +180,23 @@ fn raise_descriptor_limit() -> Rlimit {
         tracing::debug!("the limit of open files stays as it is: {e}");
     }
     before
+}
+
+/// The signals that may not have their defaults here: any with a name, and the real-time signals that whoever started
+/// this process has ignored. None of ours handles those.
+#[allow(unsafe_code)]
+fn to_set_back() -> Vec<c_int> {
+    const FIRST_REALTIME: c_int = 32;
+    let is_changed = |signal: &c_int| {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: with no new action the call only fills in `action`, and zeros are a valid value of it.
+        unsafe {
+            libc::sigaction(*signal, ptr::null(), action.as_mut_ptr()) == 0
+                && action.assume_init().sa_sigaction != libc::SIG_DFL
+        }
+    };
+    let named = (1..FIRST_REALTIME).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal));
+    named.chain((FIRST_REALTIME..=64).filter(is_changed)).collect()
 }
 
 /// The command that starts a process, and what names it.
@@ -437,6 +459,8 @@ struct Order {
     nofile: libc::rlimit,
     limits: *const Limit,
     limit_count: usize,
+    signals: *const c_int,
+    signal_count: usize,
     traceable: bool,
     stopped: bool,
     failure: Option<(Step, c_int)>,
@@ -510,8 +534,8 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         let errno = || *libc::__errno_location();
         // This comes before signals are unblocked: handlers of ours would run on the parent's memory, and the program
         // must not inherit our ignored signals (SIGPIPE).
-        for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+        for index in 0..order.signal_count {
+            libc::signal(*order.signals.add(index), libc::SIG_DFL);
         }
         if libc::setpgid(0, 0) != 0 {
             return (Step::Group, errno());

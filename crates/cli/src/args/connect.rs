@@ -40,14 +40,11 @@ pub struct BatchRun {
     pub keep_going: bool,
     /// Number of further runs of a failed job.
     pub retries: u32,
-    /// The most jobs that are open at a time.
-    pub max_running: usize,
+    /// The most jobs that are open at a time; `None` = as many as the DVM has slots, and some that wait.
+    pub max_running: Option<usize>,
     /// The priority of lines that do not say it.
     pub priority: i16,
 }
-
-/// The default of `--max-running`: enough to keep the DVM busy while replies travel.
-const MAX_RUNNING: usize = 256;
 
 /// The values of `--priority`.
 const PRIORITIES: RangeInclusive<i16> = -1_000..=1_000;
@@ -175,8 +172,8 @@ pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageErro
         });
     }
     let count = |option, text: Option<String>| text.map(|t| number(option, &t, "Give a number.")).transpose();
-    let max_running = count("--max-running", max_running)?.map_or(MAX_RUNNING, |n| n as usize);
-    if max_running == 0 {
+    let max_running = count("--max-running", max_running)?.map(|n| n as usize);
+    if max_running == Some(0) {
         return Err(UsageError::value("--max-running", "with 0 nothing ever runs", "Give 1 or more."));
     }
     let retries = count("--retries", retries)?.unwrap_or(0);

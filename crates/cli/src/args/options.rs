@@ -460,7 +460,7 @@ pub(crate) struct BatchOptions {
     /// Run a failed job again, up to this number of times
     #[arg(long, value_name = "N")]
     pub(crate) retries: Option<String>,
-    /// Limit the number of jobs that are open at a time (default 256)
+    /// Limit the number of jobs that are open at a time (default: the slots of the DVM and 256)
     #[arg(long, value_name = "N")]
     pub(crate) max_running: Option<String>,
 }

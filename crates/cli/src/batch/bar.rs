@@ -26,10 +26,10 @@ impl Bar {
         Bar { wanted: std::io::stderr().is_terminal(), drawn: false, at_line_start: true, last: Instant::now() }
     }
 
-    /// Returns the next event, or a timeout when the bar must be drawn.
-    pub(super) fn next(&self, client: &mut ClientLoop) -> ClientEvent {
+    /// Returns the next event, or a timeout when the bar must be drawn or the limit is over.
+    pub(super) fn next(&self, client: &mut ClientLoop, limit: Option<Duration>) -> ClientEvent {
         let left = FRAME.saturating_sub(self.last.elapsed());
-        client.next(self.wanted.then_some(left))
+        client.next(self.wanted.then_some(left).into_iter().chain(limit).min())
     }
 
     /// True when the bar must be drawn, even if events wait.

@@ -158,7 +158,7 @@ fn start_of(
     options.extend(around.root.then(|| "--allow-run-as-root".to_owned()));
     options.extend(batch.keep_going.then(|| "--keep-going".to_owned()));
     options.push(format!("--retries={}", batch.retries));
-    options.push(format!("--max-running={}", batch.max_running));
+    options.extend(batch.max_running.map(|most| format!("--max-running={most}")));
     options.push(format!("--priority={}", batch.priority));
     for (parameter, value) in &setup.run.params {
         options.extend(["--prtemca".to_owned(), parameter.clone(), value.clone()]);

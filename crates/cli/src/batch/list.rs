@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ferrite_client::{ClientEvent, ClientLoop};
@@ -24,6 +24,7 @@ use super::outcome::{
     CANCELLED, Epoch, NOT_RUN, Outcome, Progress, REFUSED as REFUSED_LINE, SCHEMA, Step, UNKNOWN, line_of, now,
 };
 use super::resume::Done as Finished;
+use super::window::Window;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
 use crate::frame;
@@ -51,6 +52,9 @@ const REPORT: u32 = u32::MAX;
 
 /// Number of the last report: the one before it may have no answer yet.
 const LAST_REPORT: u32 = REPORT - 1;
+
+/// Number of the question for the DVM's size.
+const SIZE: u32 = LAST_REPORT - 1;
 
 /// The most time for the last report of a batch to be taken.
 const LAST_WORD: Duration = Duration::from_secs(2);
@@ -116,6 +120,7 @@ pub(super) struct List<'a> {
     bar: Bar,
     results: Option<File>,
     epoch: Epoch,
+    window: Window,
     progress: Progress,
     feed: Feed,
     open: BTreeMap<u32, Open>,
@@ -146,7 +151,7 @@ impl<'a> List<'a> {
         parser: LineParser,
         client: ClientLoop,
         (results, finished): (Option<File>, Finished),
-        epoch: Epoch,
+        (epoch, window): (Epoch, Window),
         total: Option<u64>,
         (own, recovered): (Option<Own>, BTreeMap<String, JobStatus>),
     ) -> List<'a> {
@@ -157,6 +162,7 @@ impl<'a> List<'a> {
             bar: Bar::new(),
             results,
             epoch,
+            window,
             progress: Progress::new(total),
             feed: Feed::default(),
             open: BTreeMap::new(),
@@ -184,6 +190,9 @@ impl<'a> List<'a> {
         loop {
             self.submit_more();
             self.report(REPORT);
+            if !self.is_done_reading() && self.window.wants_size(self.open.len(), Instant::now()) {
+                self.client.send(&ClientMessage::Open { id: SIZE, request: Request::Status });
+            }
             if self.stopped {
                 self.give_up_held();
             }
@@ -198,11 +207,17 @@ impl<'a> List<'a> {
             if self.bar.is_due() {
                 self.bar.draw(&mut self.client, &self.progress.line(self.open.len()));
             }
-            let event = self.bar.next(&mut self.client);
+            let look = self.window.next_look(self.open.len(), Instant::now()).filter(|_| !self.is_done_reading());
+            let event = self.bar.next(&mut self.client, look);
             if let Some(code) = self.on(event) {
                 return code;
             }
         }
+    }
+
+    /// True when no more jobs are to be submitted.
+    fn is_done_reading(&self) -> bool {
+        self.stopped || (self.feed.is_over() && self.order.len() == 0)
     }
 
     /// Tells the DVM how far the batch is, when it has heard the last report.
@@ -220,7 +235,7 @@ impl<'a> List<'a> {
     }
 
     fn submit_more(&mut self) {
-        while !self.stopped && self.open.len() < self.setting.batch.max_running && self.client.unsent() < ENOUGH {
+        while !self.stopped && self.client.unsent() < ENOUGH && self.window.has_room(self.open.len()) {
             if let Some(ready) = self.order.next() {
                 self.begin_after(ready);
                 continue;
@@ -452,6 +467,7 @@ impl<'a> List<'a> {
             // Jobs of a list have no standard input; a program that reads it sees its end.
             DvmMessage::ReadStdin { id, .. } => self.client.send(&ClientMessage::Stdin { id, data: Bytes::new() }),
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
+            DvmMessage::Reply { id: SIZE, reply: Reply::Status(status) } => self.window.has_size(status.slots),
             DvmMessage::Reply { id: REPORT, .. } => self.own.iter_mut().for_each(Own::heard),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
             // Lines that ask for pictures are refused, because each job would replace the file of the one before.

@@ -61,9 +61,8 @@ fn entry(name: &[u8], value: &[u8]) -> Vec<u8> {
 impl<'a> Environ<'a> {
     /// Returns this process's environment without the variables of an outer launcher.
     pub(super) fn inherited() -> Environ<'static> {
-        let entry = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            entry(&name.into_vec(), &value.into_vec())
-        };
+        let entry =
+            |(name, value): (std::ffi::OsString, std::ffi::OsString)| entry(&name.into_vec(), &value.into_vec());
         let in_step = env::var_os(OUTER_STEP).is_some();
         let is_of_step = |name: &std::ffi::OsStr| in_step && name.to_str().is_some_and(srun::is_of_step);
         let entries = env::vars_os().filter(|(name, _)| !is_of_step(name)).map(entry).filter(|e| is_inherited(e));

@@ -45,6 +45,7 @@ fn error(request: &SpawnRequest) -> StartError {
 
 #[test]
 fn a_process_has_default_signals_its_own_group_and_no_foreign_descriptors() {
+    [libc::SIGHUP, libc::SIGUSR1, 40].iter().for_each(|signal| crate::guard::ignore(ferrite_types::Signal(*signal)));
     let script = "grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f2; \
                   test $$ = $(cut -d' ' -f5 /proc/$$/stat) && echo leader; exec ls /proc/self/fd";
     let (text, code) = run_to_end(&request(&["sh", "-c", script]), &[]);
