@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use ferrite_client::{ClientEvent, ClientLoop, Connection, Here, Patience, Source, read_piece};
+use ferrite_client::{ClientEvent, ClientLoop, Connection, FindError, Here, Patience, Source, read_piece};
 use ferrite_driver::{Dial, Directed, ToolCall};
 use ferrite_types::{JobId, PictureFormat, Signal, StdinTarget};
 use ferrite_wire::Stream;
@@ -65,8 +65,14 @@ pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 
     if let Err(code) = pictures_of(name, &setup) {
         return code;
     }
-    let Some(mut connection) = find(name, &connect, setup.tmpdir_base.as_deref(), around) else { return REFUSED };
-    let setup = match defaults_of(name, &mut connection) {
+    let base = setup.tmpdir_base.as_deref();
+    let found = find_by(name, &connect, |connect| {
+        let here = here(base, around);
+        let key = connect.key.as_deref();
+        ferrite_client::connect_and_ask(&connect.selector, key, connect.patience, &here, &Request::Defaults)
+    });
+    let Some((connection, reply)) = found else { return REFUSED };
+    let setup = match defaults_in(name, reply) {
         Err(code) => return code,
         Ok(defaults) if defaults.is_empty() => setup,
         Ok(defaults) => match setup::prepare_client(asked, &defaults, around) {
@@ -116,13 +122,20 @@ fn pictures_of(name: &str, setup: &ClientSetup) -> Result<Pictures, i32> {
 /// Asks the DVM for its defaults for jobs; an exit code when that fails, after printing the error.
 pub(crate) fn defaults_of(name: &str, connection: &mut Connection) -> Result<Vec<(String, String)>, i32> {
     match connection.ask(Request::Defaults) {
-        Ok(Reply::Defaults(defaults)) => Ok(defaults),
-        Ok(Reply::Refused(text)) => {
+        Ok(reply) => defaults_in(name, reply),
+        Err(error) => Err(command::refuse(name, &error.to_string(), error.next_step())),
+    }
+}
+
+/// The defaults in an answer; an exit code when the DVM refuses, after printing the error.
+fn defaults_in(name: &str, reply: Reply) -> Result<Vec<(String, String)>, i32> {
+    match reply {
+        Reply::Defaults(defaults) => Ok(defaults),
+        Reply::Refused(text) => {
             frame::print(&frame::framed(name, &[&text]));
             Err(REFUSED)
         }
-        Ok(_) => Ok(Vec::new()),
-        Err(error) => Err(command::refuse(name, &error.to_string(), error.next_step())),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -133,17 +146,20 @@ pub(crate) fn find(
     tmpdir_base: Option<&str>,
     around: &Surroundings,
 ) -> Option<Connection> {
+    find_by(name, connect, |connect| {
+        let here = here(tmpdir_base, around);
+        ferrite_client::connect(&connect.selector, connect.key.as_deref(), connect.patience, &here)
+    })
+}
+
+/// Connects to the selected DVM in this way; `None` when that fails, after printing the error.
+fn find_by<T>(name: &str, connect: &Connect, way: impl FnOnce(&Connect) -> Result<T, FindError>) -> Option<T> {
     if connect.never {
         command::refuse(name, "--do-not-connect leaves no DVM that could do it", "Remove the option.");
         return None;
     }
-    match ferrite_client::connect(
-        &connect.selector,
-        connect.key.as_deref(),
-        connect.patience,
-        &here(tmpdir_base, around),
-    ) {
-        Ok(connection) => Some(connection),
+    match way(connect) {
+        Ok(found) => Some(found),
         Err(error) => {
             command::refuse(name, &error.to_string(), error.next_step());
             None
@@ -204,6 +220,8 @@ fn run_one(
     loop {
         let event = watch.client.next(None);
         if let Some(code) = watch.on(event) {
+            // The process ends now, and the system takes back all that it has.
+            std::mem::forget(watch);
             return code;
         }
     }

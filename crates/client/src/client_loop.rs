@@ -13,6 +13,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use ferrite_types::Signal;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage};
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
@@ -86,7 +87,7 @@ impl ClientLoop {
             closed: None,
             bell: None,
             is_woken: false,
-            buffer: vec![0; READ_SIZE],
+            buffer: Vec::new(),
         })
     }
 
@@ -270,9 +271,12 @@ impl ClientLoop {
         if self.closed.is_some() {
             return;
         }
-        match rustix::io::read(&self.connection.stream, &mut self.buffer[..]) {
+        self.buffer.clear();
+        // Memory that nothing is read into is never touched.
+        self.buffer.reserve(READ_SIZE);
+        match rustix::io::read(&self.connection.stream, spare_capacity(&mut self.buffer)) {
             Ok(0) => self.closed = Some((io::ErrorKind::UnexpectedEof, String::new())),
-            Ok(count) => self.connection.frames.feed(&self.buffer[..count]),
+            Ok(_) => self.connection.frames.feed(&self.buffer),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => {
                 let error = io::Error::from(error);

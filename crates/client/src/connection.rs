@@ -158,6 +158,9 @@ pub struct Connection {
     _relay: Option<Relay>,
 }
 
+/// The number of a connection's first request.
+const FIRST_REQUEST: u32 = 1;
+
 /// Time for a DVM to send its greeting; a slower one is faulty.
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
@@ -177,6 +180,16 @@ impl Channel {
         Ok(Channel { dvm: contact.dvm.clone(), head: contact.head.clone(), stream, relay: None })
     }
 
+    /// Uses a nonblocking connection to the DVM of this contact, which belongs to this user.
+    ///
+    /// # Errors
+    /// When the DVM has gone meanwhile.
+    pub(crate) fn over(contact: &DvmContact, stream: UnixStream) -> Result<Channel, ConnectionError> {
+        let head = contact.head.clone();
+        stream.set_nonblocking(false).map_err(|cause| lost(&contact.dvm, head.as_deref(), &cause))?;
+        Ok(Channel { dvm: contact.dvm.clone(), head, stream, relay: None })
+    }
+
     /// Connects to the DVM of this contact, whose head is on another host.
     ///
     /// # Errors
@@ -191,11 +204,28 @@ impl Channel {
     /// # Errors
     /// When the DVM does not answer, or cannot be understood.
     pub fn greet(self) -> Result<Connection, ConnectionError> {
+        self.greet_with(&[])
+    }
+
+    /// Exchanges greetings and makes the first request, with one message to the DVM and not two.
+    ///
+    /// # Errors
+    /// When the DVM does not answer, or cannot be understood.
+    pub fn greet_and_ask(self, request: Request) -> Result<(Connection, Reply), ConnectionError> {
+        let id = FIRST_REQUEST;
+        let mut connection = self.greet_with(&ClientMessage::Open { id, request }.encode_frame())?;
+        connection.next_id = id + 1;
+        let reply = connection.reply_to(id)?;
+        Ok((connection, reply))
+    }
+
+    /// Exchanges greetings, and sends these bytes after ours.
+    fn greet_with(self, more: &[u8]) -> Result<Connection, ConnectionError> {
         let Channel { dvm, head, mut stream, relay: _relay } = self;
         let mut theirs = [0; GREETING_LEN];
         let exchanged = stream
             .set_read_timeout(Some(GREETING_LIMIT))
-            .and_then(|()| stream.write_all(&greeting()))
+            .and_then(|()| stream.write_all(&[&greeting(), more].concat()))
             .and_then(|()| stream.read_exact(&mut theirs))
             .and_then(|()| stream.set_read_timeout(None))
             .and_then(|()| stream.set_write_timeout(None));
@@ -207,7 +237,7 @@ impl Channel {
             Ok(()) => {}
         }
         match check_greeting(&theirs) {
-            Ok(()) => Ok(Connection { dvm, head, stream, frames: Frames::default(), next_id: 1, _relay }),
+            Ok(()) => Ok(Connection { dvm, head, stream, frames: Frames::default(), next_id: FIRST_REQUEST, _relay }),
             Err(cause) => Err(ConnectionError::Greeting { dvm, cause }),
         }
     }
@@ -235,6 +265,10 @@ impl Connection {
         self.next_id += 1;
         let frame = ClientMessage::Open { id, request }.encode_frame();
         self.stream.write_all(&frame).map_err(|e| self.lost(&e))?;
+        self.reply_to(id)
+    }
+
+    fn reply_to(&mut self, id: u32) -> Result<Reply, ConnectionError> {
         loop {
             match self.receive()? {
                 DvmMessage::Reply { id: of, reply } if of == id => return Ok(reply),

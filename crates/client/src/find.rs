@@ -5,10 +5,12 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ferrite_wire::DvmContact;
+use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::dvm_contact::{
     CONTACT_FILE, DAEMON_SESSION_PREFIX, SESSION_PREFIX, batch_job, parse_uri, runtime_dirs,
 };
@@ -205,32 +207,47 @@ fn age(seconds: u64) -> String {
     }
 }
 
+/// A DVM that lives, and the connection that has shown it; `None` = its queue of clients was full.
+#[derive(Debug)]
+struct Live {
+    contact: DvmContact,
+    stream: Option<UnixStream>,
+}
+
 /// Returns all live DVMs of this user on this host, the latest first.
 fn live(here: &Here) -> Vec<DvmContact> {
-    latest_first(here.bases.iter().flat_map(|group| all_of(here, group)).collect())
+    contacts_of(latest_first(here.bases.iter().flat_map(|group| all_of(here, group)).collect()))
+}
+
+fn contacts_of(all: Vec<Live>) -> Vec<DvmContact> {
+    all.into_iter().map(|live| live.contact).collect()
 }
 
 /// Returns the live DVMs of a group of directories. A daemon of a DVM whose head is there is not asked.
-fn all_of(here: &Here, group: &[PathBuf]) -> Vec<DvmContact> {
+fn all_of(here: &Here, group: &[PathBuf]) -> Vec<Live> {
     let heads = live_in(here, group, SESSION_PREFIX, |_| true);
-    let daemons = live_in(here, group, DAEMON_SESSION_PREFIX, |c| heads.iter().all(|head| head.dvm != c.dvm));
-    latest_first([heads, daemons].concat())
+    let is_new = |daemon: &DvmContact| heads.iter().all(|head| head.contact.dvm != daemon.dvm);
+    let daemons = live_in(here, group, DAEMON_SESSION_PREFIX, is_new);
+    latest_first(heads.into_iter().chain(daemons).collect())
 }
 
 /// Returns the wanted contacts of a group of directories that are live: those of heads or of daemons, by the beginning
 /// of the names of their session directories. Only wanted ones are asked whether they live.
-fn live_in(here: &Here, group: &[PathBuf], prefix: &str, wanted: impl Fn(&DvmContact) -> bool) -> Vec<DvmContact> {
-    let is_live = |contact: &DvmContact| contact.host == here.host && wanted(contact) && is_listening(contact);
-    latest_first(group.iter().flat_map(|base| contacts_in(base, prefix)).filter(is_live).collect())
+fn live_in(here: &Here, group: &[PathBuf], prefix: &str, wanted: impl Fn(&DvmContact) -> bool) -> Vec<Live> {
+    let is_wanted = |contact: &DvmContact| contact.host == here.host && wanted(contact);
+    let contacts = group.iter().flat_map(|base| contacts_in(base, prefix)).filter(is_wanted);
+    latest_first(contacts.filter_map(Live::probe).collect())
 }
 
-fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
-    all.sort_by(|a, b| {
+fn latest_first(mut all: Vec<Live>) -> Vec<Live> {
+    all.sort_by(|Live { contact: a, .. }, Live { contact: b, .. }| {
         let by_name = || (&a.dvm, a.head.is_some()).cmp(&(&b.dvm, b.head.is_some()));
         b.started_s.cmp(&a.started_s).then_with(by_name)
     });
     // A DVM may have several daemons on one node, and its head there as well: one contact is enough.
-    all.dedup_by(|a, b| a.socket == b.socket || (a.dvm == b.dvm && a.head.is_some()));
+    all.dedup_by(|Live { contact: a, .. }, Live { contact: b, .. }| {
+        a.socket == b.socket || (a.dvm == b.dvm && a.head.is_some())
+    });
     all
 }
 
@@ -258,11 +275,14 @@ fn trusted_contact(session: &Path) -> Option<DvmContact> {
     DvmContact::parse(&text).ok()
 }
 
-/// True when a process listens. A dead DVM leaves its files behind, but no listener. A full queue has a listener.
-fn is_listening(contact: &DvmContact) -> bool {
-    match reach(Path::new(&contact.socket), SocketFlags::NONBLOCK) {
-        Ok(stream) => is_of(&stream, rustix::process::geteuid()),
-        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+impl Live {
+    /// Connects, if a process of this user listens. A dead DVM leaves its files behind, but no listener. A full queue
+    /// has a listener.
+    fn probe(contact: DvmContact) -> Option<Live> {
+        match reach(Path::new(&contact.socket), SocketFlags::NONBLOCK) {
+            Ok(stream) => is_of(&stream, rustix::process::geteuid()).then_some(Live { contact, stream: Some(stream) }),
+            Err(error) => (error.kind() == io::ErrorKind::WouldBlock).then_some(Live { contact, stream: None }),
+        }
     }
 }
 
@@ -277,7 +297,21 @@ pub fn connect(
     patience: Patience,
     here: &Here,
 ) -> Result<Connection, FindError> {
-    patiently(patience, || Ok(open(&choose(selector, here)?, key, here)?.greet()?))
+    patiently(patience, || Ok(open(choose(selector, here)?, key, here)?.greet()?))
+}
+
+/// Does the same as [`connect`], and makes the first request with the greeting.
+///
+/// # Errors
+/// When there is no such DVM, or it does not answer.
+pub fn connect_and_ask(
+    selector: &Selector,
+    key: Option<&Path>,
+    patience: Patience,
+    here: &Here,
+    request: &Request,
+) -> Result<(Connection, Reply), FindError> {
+    patiently(patience, || Ok(open(choose(selector, here)?, key, here)?.greet_and_ask(request.clone())?))
 }
 
 /// Does the same as [`connect`], and says nothing to the DVM: the caller speaks JSON lines (docs/service.md).
@@ -290,7 +324,7 @@ pub fn connect_silently(
     patience: Patience,
     here: &Here,
 ) -> Result<Channel, FindError> {
-    patiently(patience, || open(&choose(selector, here)?, key, here))
+    patiently(patience, || open(choose(selector, here)?, key, here))
 }
 
 /// Tries as often as the patience allows, as long as another attempt may help.
@@ -319,8 +353,11 @@ fn patiently<T>(patience: Patience, attempt: impl Fn() -> Result<T, FindError>) 
 
 /// Connects over the control socket when the head is here, else over TCP if a key file is given, else through the
 /// daemon on this node.
-fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindError> {
-    let Found { contact, owner } = found;
+fn open(found: Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindError> {
+    let Found { live: Live { contact, stream }, owner } = found;
+    if let Some(stream) = stream {
+        return Ok(Channel::over(&contact, stream)?);
+    }
     let is_here = contact.host == here.host;
     // Two containers may have one host name: the socket exists in one of them only.
     let is_far = !is_here || !Path::new(&contact.socket).exists();
@@ -332,7 +369,10 @@ fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindE
         && (contact.remote.is_none() || is_nearer)
         && let Some(daemon) = daemon()
     {
-        return Ok(Channel::open(&daemon, *owner)?);
+        return Ok(match daemon.stream {
+            Some(stream) => Channel::over(&daemon.contact, stream)?,
+            None => Channel::open(&daemon.contact, owner)?,
+        });
     }
     if let (true, Some(address), Some(path)) = (is_far, &contact.remote, path) {
         let key = Key::read(path).map_err(|cause| FindError::Key {
@@ -341,24 +381,24 @@ fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindE
             path: path.to_owned(),
             cause,
         })?;
-        return Ok(Channel::open_far(contact, address, &key)?);
+        return Ok(Channel::open_far(&contact, address, &key)?);
     }
     if is_here {
-        return Ok(Channel::open(contact, *owner)?);
+        return Ok(Channel::open(&contact, owner)?);
     }
-    Err(FindError::Elsewhere { dvm: contact.dvm.clone(), there: contact.host.clone(), host: here.host.clone() })
+    Err(FindError::Elsewhere { dvm: contact.dvm, there: contact.host, host: here.host.clone() })
 }
 
 /// The contact of a DVM, and its owner according to the file.
 #[derive(Debug)]
 struct Found {
-    contact: DvmContact,
+    live: Live,
     owner: Uid,
 }
 
 impl Found {
-    fn ours(contact: DvmContact) -> Found {
-        Found { contact, owner: rustix::process::geteuid() }
+    fn ours(live: Live) -> Found {
+        Found { live, owner: rustix::process::geteuid() }
     }
 }
 
@@ -386,10 +426,10 @@ fn choose(selector: &Selector, here: &Here) -> Result<Found, FindError> {
 
 /// Returns the only DVM of the first directory group that has any: one of the surrounding batch job before others, and
 /// one with its head here before one that has only a daemon here. What comes later is not read.
-fn any(here: &Here) -> Result<DvmContact, FindError> {
+fn any(here: &Here) -> Result<Live, FindError> {
     let is_of_batch = |contact: &DvmContact| here.batch.is_some() && contact.batch == here.batch;
-    let is_enough = |heads: &[DvmContact]| match here.batch {
-        Some(_) => heads.iter().any(is_of_batch),
+    let is_enough = |heads: &[Live]| match here.batch {
+        Some(_) => heads.iter().any(|head| is_of_batch(&head.contact)),
         None => !heads.is_empty(),
     };
     let in_group = |group: &Vec<PathBuf>| {
@@ -398,14 +438,14 @@ fn any(here: &Here) -> Result<DvmContact, FindError> {
     };
     let first = here.bases.iter().map(in_group).find(|found| !found.is_empty());
     let mut all = first.ok_or_else(|| FindError::None { host: here.host.clone(), bases: here.bases.clone() })?;
-    if all.iter().any(is_of_batch) {
-        all.retain(is_of_batch);
+    if all.iter().any(|live| is_of_batch(&live.contact)) {
+        all.retain(|live| is_of_batch(&live.contact));
     }
     only(all)
 }
 
 /// Returns the DVM that fits, of the first directory group that has one; one with its head here comes first.
-fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Result<DvmContact, FindError> {
+fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Result<Live, FindError> {
     for group in &here.bases {
         for prefix in [SESSION_PREFIX, DAEMON_SESSION_PREFIX] {
             let fitting = live_in(here, group, prefix, &fits);
@@ -418,15 +458,15 @@ fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Res
 }
 
 /// Returns the only candidate; DVMs with their heads here come before those with only a daemon here.
-fn only(mut candidates: Vec<DvmContact>) -> Result<DvmContact, FindError> {
-    if candidates.iter().any(|contact| contact.head.is_none()) {
-        candidates.retain(|contact| contact.head.is_none());
+fn only(mut candidates: Vec<Live>) -> Result<Live, FindError> {
+    if candidates.iter().any(|live| live.contact.head.is_none()) {
+        candidates.retain(|live| live.contact.head.is_none());
     }
     match (candidates.pop(), candidates.is_empty()) {
         (Some(one), true) => Ok(one),
         (one, _) => {
             candidates.extend(one);
-            Err(FindError::Several { candidates })
+            Err(FindError::Several { candidates: contacts_of(candidates) })
         }
     }
 }
@@ -440,7 +480,7 @@ fn by_file(path: &Path, here: &Here) -> Result<Found, FindError> {
         if owner != us && !owner.is_root() && !us.is_root() {
             return Err(FindError::Foreign { path: path.to_owned(), owner: owner.as_raw() });
         }
-        return Ok(Found { contact, owner });
+        return Ok(Found { live: Live { contact, stream: None }, owner });
     }
     let (dvm, _) =
         parse_uri(first).ok_or_else(|| FindError::Content { path: path.to_owned(), what: "the URI of a DVM" })?;

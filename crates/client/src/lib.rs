@@ -21,7 +21,7 @@ mod source;
 pub use bridge::{BridgeError, join};
 pub use client_loop::{ClientEvent, ClientLoop};
 pub use connection::{Channel, Connection, ConnectionError};
-pub use find::{FindError, Here, connect, connect_silently};
+pub use find::{FindError, Here, connect, connect_and_ask, connect_silently};
 pub use frames::{FrameError, Frames};
 pub use preload::{PreloadError, Preloads, read_piece};
 pub use remote::KeyError;

@@ -1,6 +1,7 @@
 //! Signals of this process as a descriptor to poll. A handler only writes a byte.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -48,8 +49,9 @@ impl Signals {
 /// True when this process was started with the signal ignored, as `nohup` does it with SIGHUP.
 #[must_use]
 pub fn is_ignored(Signal(signal): Signal) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let lines = File::open("/proc/self/status").map(|status| BufReader::new(status).lines());
+    let mut lines = lines.into_iter().flatten().map_while(Result::ok);
+    let mask = lines.find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let mask = mask.unwrap_or(0);
     (1..=64).contains(&signal) && mask & (1 << (signal - 1)) != 0
 }

@@ -76,15 +76,12 @@ impl Source {
         if self.is_background() || poll(&mut polled, Some(&Timespec::default()))? == 0 {
             return Ok(None);
         }
-        if self.buffer.len() < limit.max(1) {
-            // The kernel provides fresh zeros when they are touched; most jobs read little or nothing.
-            self.buffer = vec![0; limit.max(1)];
-        }
-        match rustix::io::read(fd, &mut self.buffer[..limit.max(1)]) {
-            Ok(0) => self.fd = None,
-            Ok(count) => {
-                return Ok(Some(Bytes::copy_from_slice(&self.buffer[..count])));
-            }
+        self.buffer.clear();
+        // Memory that nothing is read into is never touched; most jobs read little or nothing.
+        self.buffer.reserve(limit.max(1));
+        match rustix::io::read(fd, &mut self.buffer.spare_capacity_mut()[..limit.max(1)]) {
+            Ok(([], _)) => self.fd = None,
+            Ok((data, _)) => return Ok(Some(Bytes::copy_from_slice(data))),
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             // This is how a terminal refuses a background reader that cannot be stopped.
             Err(Errno::IO) if self.terminal => return Ok(None),
