@@ -69,9 +69,11 @@ fn many_nodes() -> Result<String> {
         Ok(began.elapsed())
     };
     let mut times: [Times; 4] = Default::default();
+    let mut floor = Times::default();
     for _ in 0..3 {
         times[0].good(call("prte", &["--daemonize", "--host", &hosts])?);
         for _ in 0..3 {
+            floor.good(by_two_threads(1024)?);
             times[1].good(call("prun", &["-n", "1", "/bin/true"])?);
             times[2].good(call("prun", &["-n", "1024", "/bin/true"])?);
         }
@@ -80,6 +82,7 @@ fn many_nodes() -> Result<String> {
     bed.down()?;
     let mut text =
         format!("\n### a DVM over {MANY_NODES} virtual nodes by ssh\n\n| | median ms (p10 - p90) |\n|---|---|\n");
+    text += &format!("| floor: 1024 times `true` by two threads | {} |\n", floor.short());
     for (name, times) in
         ["`prte --daemonize`", "`prun -n 1 true`", "`prun -n 1024 true`", "`pterm`"].iter().zip(&mut times)
     {
@@ -253,20 +256,21 @@ fn timed(times: &mut Times, command: &mut Command) -> Result<()> {
 fn at_a_time(launchers: &[Launcher], runs: usize) -> Result<()> {
     say("at a time");
     table(&format!("`prun -n 1 true`, {CLIENTS} at a time"), "jobs/s | failed or hung | worst ms");
-    let mut floor = || Command::new("/bin/true");
-    println!("| floor: spawn and wait | {} |", rate(&mut floor, runs * 4)?);
+    let mut floor = rate(&mut || Command::new("/bin/true"), runs * 4)?;
+    println!("| floor: spawn and wait | {} |", floor.cells());
+    println!("| the same, when a job is two processes, as client and task | {:.0} | | |", floor.per_second / 2.0);
     for launcher in launchers {
         launcher.start()?;
         let oversubscribed = ["--map-by", ":OVERSUBSCRIBE", "-n", "1", "/bin/true"];
         let runs = if launcher.name == peer::NAME { runs } else { runs * 4 };
-        println!("| {} | {} |", launcher.name, rate(&mut || launcher.prun(&oversubscribed), runs)?);
+        println!("| {} | {} |", launcher.name, rate(&mut || launcher.prun(&oversubscribed), runs)?.cells());
         launcher.stop()?;
     }
     Ok(())
 }
 
 /// Keeps several commands running until `count` have ended; returns commands per second.
-fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<String> {
+fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<Rate> {
     let began = Instant::now();
     let (mut running, mut times): (Vec<(Child, Instant)>, _) = (Vec::new(), Times::default());
     let (mut started, mut ended) = (0, 0);
@@ -284,22 +288,39 @@ fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<String> {
         }
         ended += 1;
     }
-    let rate = times.good_runs() as f64 / began.elapsed().as_secs_f64();
-    Ok(format!("{rate:.0} | {} | {}", times.bad_runs(), times.worst()))
+    Ok(Rate { per_second: times.good_runs() as f64 / began.elapsed().as_secs_f64(), times })
+}
+
+/// Commands per second, and the time of each.
+struct Rate {
+    per_second: f64,
+    times: Times,
+}
+
+impl Rate {
+    /// Rate, number of failures and longest time: cells of a table.
+    fn cells(&mut self) -> String {
+        format!("{:.0} | {} | {}", self.per_second, self.times.bad_runs(), self.times.worst())
+    }
+}
+
+/// Starts `true` so many times by two threads, each of which waits for its process before the next one.
+fn by_two_threads(count: usize) -> Result<Duration> {
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let spawner = || (0..count / 2).try_for_each(|_| run(&mut Command::new("/bin/true")).map(drop));
+        let other = scope.spawn(spawner);
+        spawner()?;
+        other.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?
+    })?;
+    Ok(began.elapsed())
 }
 
 /// Measures the tasks of a batch, beside the same processes started by two threads.
 fn batch() -> Result<()> {
     const TASKS: usize = 10_000;
     say("batch");
-    let began = Instant::now();
-    std::thread::scope(|scope| {
-        let spawner = || (0..TASKS / 2).try_for_each(|_| run(&mut Command::new("/bin/true")).map(drop));
-        let other = scope.spawn(spawner);
-        spawner()?;
-        other.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?
-    })?;
-    let floor = TASKS as f64 / began.elapsed().as_secs_f64();
+    let floor = TASKS as f64 / by_two_threads(TASKS)?.as_secs_f64();
     let mut soak = Soak::start()?;
     let rate = soak.batch(TASKS)?;
     soak.stop()?;
@@ -385,7 +406,7 @@ mod tests {
             count += 1;
             Command::new(if count % 2 == 0 { "/bin/true" } else { "/bin/false" })
         };
-        let row = rate(&mut make, 40).unwrap();
-        assert_eq!(row.split(" | ").nth(1), Some("20"), "{row}");
+        let mut rate = rate(&mut make, 40).unwrap();
+        assert_eq!(rate.times.bad_runs(), 20, "{}", rate.cells());
     }
 }
