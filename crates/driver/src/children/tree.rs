@@ -18,8 +18,8 @@ pub(super) fn children_of(pid: Pid) -> Vec<Pid> {
     children
 }
 
-/// The children of this process's first thread. A subreaper's orphans are among them: the kernel gives them to the first
-/// thread that lives. The processes that other threads have started are not.
+/// The children of this process's first thread. A subreaper's orphans are among them: the kernel gives them to the
+/// first thread that lives. The processes that other threads have started are not.
 #[derive(Default)]
 pub(super) struct FirstThread {
     list: Option<File>,
