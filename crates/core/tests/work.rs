@@ -38,6 +38,14 @@ fn looks(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
     so_far(dvm) - before
 }
 
+/// The tries to place a job during an act; each may look at every node.
+fn placements(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
+    let so_far = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").placements();
+    let before = so_far(dvm);
+    act(dvm);
+    so_far(dvm) - before
+}
+
 fn does_not_grow(act: impl Fn(&mut Cluster)) {
     let [few, many] = [FEW, MANY].map(|waiting| looks(&mut busy(waiting), &act));
     assert_eq!(few, many, "the work grows with the jobs that wait");
@@ -61,6 +69,35 @@ fn the_end_of_a_job_costs_the_same_however_many_wait() {
         dvm.exit_job(2);
         assert!(dvm.running.keys().any(|proc| proc.job == JobId(6)), "the first that waits is next");
     });
+}
+
+/// Nobody tries to place a job that needs a slot where none is free (spec L128).
+#[test]
+fn a_full_dvm_places_one_job_for_each_that_ends() {
+    let mut dvm = busy(FEW);
+    assert_eq!(placements(&mut dvm, |dvm| dvm.exit_job(2)), 1);
+    assert!(dvm.running.keys().any(|proc| proc.job == JobId(6)), "the first that waits is next");
+    let more = Submission { wait_for_slots: true, ..Submission::of(job("a.out", 1)) };
+    assert_eq!(placements(&mut dvm, |dvm| dvm.submit(OTHERS, more)), 0, "others wait before it");
+    cancel(&mut dvm, 50);
+    let end = |dvm: &mut Cluster| dvm.exit_job(3);
+    assert_eq!(placements(&mut dvm, end), 1);
+}
+
+/// After a loss the head looks whether those that wait can ever run. Most want the same (spec L15, L128).
+#[test]
+fn a_loss_places_one_job_of_each_kind_that_waits() {
+    let lose = |waiting: u64| {
+        let mut dvm = dvm_with(3, &[("prte_elastic_mode", "1")]);
+        for id in 1..=12 + waiting {
+            let np = if id <= 12 { 1 } else { 1 + (id % 2) as u32 };
+            dvm.submit(id, Submission { wait_for_slots: true, ..Submission::of(job("a.out", np)) });
+        }
+        dvm.exit_job(1);
+        placements(&mut dvm, |dvm| dvm.crash(2))
+    };
+    let [few, many] = [FEW, MANY].map(lose);
+    assert_eq!(few, many, "the work grows with the jobs that wait");
 }
 
 /// When the next one does not fit, a limited number of others is considered (spec L124, L128).

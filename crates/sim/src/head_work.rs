@@ -79,12 +79,41 @@ pub fn head_work(daemons: u32, radix: u32, clock: fn() -> Duration) -> Vec<WorkR
         ("a job of one process after them", REQUESTS),
     ];
     let row = |(nth, (what, count)): (usize, (&'static str, Time))| {
-        world.head_meter = Some(Meter { clock, spent: Duration::ZERO });
-        world.play_until((nth as Time + 2) * SPAN - 1);
-        let spent = world.head_meter.take().map(|meter| meter.spent).unwrap_or_default();
-        WorkRow { daemons, what, each: spent / u32::try_from(count).unwrap_or(u32::MAX) }
+        let each = spent_until(&mut world, (nth as Time + 2) * SPAN, count, clock);
+        WorkRow { daemons, what, each }
     };
-    kinds.into_iter().enumerate().map(row).collect()
+    let mut rows: Vec<WorkRow> = kinds.into_iter().enumerate().map(row).collect();
+    rows.push(in_a_full_dvm(daemons, radix, clock));
+    rows
+}
+
+/// Measures jobs that wait for the only slot that others leave.
+fn in_a_full_dvm(daemons: u32, radix: u32, clock: fn() -> Duration) -> WorkRow {
+    /// Processes of one of the other jobs.
+    const MOST: u32 = 100;
+    let mut scenario = Scenario { persistent: true, slots: 1, ..Scenario::calm(1, daemons, radix) };
+    let mut left = daemons - 1;
+    while left > 0 {
+        scenario = scenario.with_job(SPAN / 2, job(left.min(MOST), "forever"), Expect::Code(0));
+        left -= left.min(MOST);
+    }
+    for _ in 0..REQUESTS {
+        scenario = scenario.with_job(SPAN, job(1, "exit:0"), Expect::Code(0));
+        scenario.jobs.last_mut().into_iter().for_each(|plan| plan.client.patient = true);
+    }
+    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    world.begin();
+    world.play_until(SPAN - 1);
+    let each = spent_until(&mut world, 2 * SPAN, REQUESTS, clock);
+    WorkRow { daemons, what: "a job of one process that waits for the only free slot", each }
+}
+
+/// The head's time for one of so many requests that come before this moment.
+fn spent_until(world: &mut World, end: Time, requests: Time, clock: fn() -> Duration) -> Duration {
+    world.head_meter = Some(Meter { clock, spent: Duration::ZERO });
+    world.play_until(end - 1);
+    let spent = world.head_meter.take().map(|meter| meter.spent).unwrap_or_default();
+    spent / u32::try_from(requests).unwrap_or(u32::MAX)
 }
 
 /// The rows as a markdown table: a line for each kind, a column for each size.

@@ -82,6 +82,12 @@ impl Head {
         self.jobs.looks()
     }
 
+    /// The number of times that the head has tried to place a job so far, for tests.
+    #[must_use]
+    pub fn placements(&self) -> u64 {
+        self.jobs.placements()
+    }
+
     /// Handles the start of the machine.
     pub(crate) fn start(&mut self, cx: &mut Cx) {
         self.activate(JobId::DAEMONS, JobState::Init, cx);

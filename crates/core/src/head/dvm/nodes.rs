@@ -9,7 +9,9 @@ use ferrite_map::{DefaultSlots, Occupancy, Overcommitted};
 use ferrite_rm::name::{self, NameIndex};
 use ferrite_rm::params::Params;
 use ferrite_rm::{Naming, Source};
-use ferrite_types::{DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, Rank, RankSet, SlotCount, Topology};
+use ferrite_types::{
+    DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, ObjectKind, Rank, RankSet, SlotCount, Topology,
+};
 use ferrite_wire::SlotChange;
 
 use crate::head::Head;
@@ -26,6 +28,9 @@ pub(in crate::head) struct Pool {
     names: NameIndex,
     /// The slots of the nodes with a daemon; `None` = one of them has changed since they were counted.
     slots: Cell<Option<u32>>,
+    /// The free slots of the nodes with a daemon; `None` = one of them has changed in another way than by a claim since
+    /// they were counted.
+    free: Cell<Option<Free>>,
     /// The nodes of the daemons.
     daemons: BTreeMap<DaemonRank, NodeId>,
     /// Nodes outside the DVM: given back, or never come.
@@ -40,6 +45,23 @@ pub(in crate::head) struct Pool {
     rule: DefaultSlots,
     /// The rules for names of hosts.
     naming: Naming,
+}
+
+/// The free slots of some nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Free {
+    slots: u32,
+    /// Nodes whose slots may be counted by their hardware threads, because the machine shows no cores.
+    without_cores: u32,
+}
+
+impl Free {
+    fn of<'a>(nodes: impl Iterator<Item = &'a NodeRecord>) -> Free {
+        nodes.filter(|node| node.daemon.is_some()).fold(Free::default(), |all, node| Free {
+            slots: all.slots + node.slots.saturating_sub(node.slots_inuse),
+            without_cores: all.without_cores + u32::from(node.topology.of_kind(ObjectKind::Core).is_empty()),
+        })
+    }
 }
 
 impl Pool {
@@ -75,6 +97,7 @@ impl Pool {
         Pool {
             names,
             slots: Cell::default(),
+            free: Cell::default(),
             daemons: nodes.iter().filter_map(|node| Some((node.daemon?, node.id))).collect(),
             nodes,
             hosts: allocation.nodes.clone(),
@@ -145,6 +168,41 @@ impl Pool {
         let slots = self.slots.get().unwrap_or_else(|| self.up().map(|node| node.slots).sum());
         self.slots.set(Some(slots));
         slots
+    }
+
+    /// The free slots of the nodes with a daemon.
+    pub(in crate::head) fn free_slots(&self) -> u32 {
+        self.free().slots
+    }
+
+    /// True when no job that needs a free slot for each process can be placed.
+    pub(in crate::head) fn is_full(&self) -> bool {
+        self.free() == Free::default()
+    }
+
+    fn free(&self) -> Free {
+        let free = self.free.get().unwrap_or_else(|| Free::of(self.nodes.iter()));
+        debug_assert_eq!(free, Free::of(self.nodes.iter()), "each change is noted");
+        self.free.set(Some(free));
+        free
+    }
+
+    /// Has the slots counted again: nodes have come or gone, or have other slots.
+    fn recount(&self) {
+        self.slots.take();
+        self.free.take();
+    }
+
+    /// Changes what these nodes have in use.
+    fn use_slots<T>(&mut self, nodes: impl Iterator<Item = NodeId>, change: impl FnOnce(&mut [NodeRecord]) -> T) -> T {
+        let nodes: BTreeSet<NodeId> = nodes.collect();
+        let free = |pool: &Pool| Free::of(nodes.iter().map(|node| pool.record(*node))).slots;
+        let before = free(self);
+        let changed = change(&mut self.nodes);
+        if let Some(all) = self.free.get() {
+            self.free.set(Some(Free { slots: all.slots - before + free(self), ..all }));
+        }
+        changed
     }
 
     /// The node of a daemon that is part of the DVM.
@@ -220,7 +278,7 @@ impl Pool {
         self.hosts.push(host.clone());
         if here {
             self.daemons.insert(DaemonRank::HEAD, id);
-            self.slots.take();
+            self.recount();
         } else {
             self.outside.insert(id);
         }
@@ -252,7 +310,7 @@ impl Pool {
 
     /// Notes that a daemon has become part of the DVM.
     pub(in crate::head) fn come(&mut self, node: NodeId, daemon: DaemonRank) {
-        self.slots.take();
+        self.recount();
         if let Some(former) = self.record_mut(node).daemon.replace(daemon) {
             self.daemons.remove(&former);
         }
@@ -263,7 +321,7 @@ impl Pool {
 
     /// Notes that the daemon of a node was ordered to leave.
     pub(in crate::head) fn leave(&mut self, node: NodeId) {
-        self.slots.take();
+        self.recount();
         if let Some(daemon) = self.record_mut(node).daemon.take() {
             self.daemons.remove(&daemon);
         }
@@ -271,7 +329,7 @@ impl Pool {
 
     /// Notes that daemons were lost.
     pub(super) fn lose(&mut self, daemons: &RankSet) {
-        self.slots.take();
+        self.recount();
         for daemon in daemons.iter() {
             if let Some(node) = self.daemons.remove(&daemon) {
                 self.record_mut(node).daemon = None;
@@ -282,6 +340,7 @@ impl Pool {
 
     /// Notes the report of a daemon about its machine.
     pub(super) fn learn(&mut self, node: NodeId, hostname: String, topology: &Topology) {
+        self.recount();
         let topology = self.shared_topology(topology);
         let record = self.record_mut(node);
         record.topology = topology;
@@ -303,6 +362,7 @@ impl Pool {
     pub(in crate::head) fn pretend(&mut self, here: &Topology, is_made_up: bool) {
         let here = self.shared_topology(here);
         let most = self.rule.count(&here);
+        self.recount();
         for (node, entry) in self.nodes.iter_mut().zip(&self.hosts) {
             node.topology = here.clone();
             if is_made_up && entry.max_slots.is_none() {
@@ -313,7 +373,7 @@ impl Pool {
 
     /// Sets unstated slots to what the rule gives each node.
     pub(super) fn default_slots(&mut self) {
-        self.slots.take();
+        self.recount();
         for node in self.nodes.iter_mut().filter(|node| !node.slots_given) {
             node.slots = self.rule.count(&node.topology);
         }
@@ -327,7 +387,7 @@ impl Pool {
     /// Changes slots as requested. An adjustment of a node that comes is relative to the slots that its daemon
     /// reports (spec E25).
     pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
-        self.slots.take();
+        self.recount();
         for (id, change) in changes {
             let node = &mut self.nodes[id.0 as usize];
             if !node.slots_given {
@@ -345,12 +405,12 @@ impl Pool {
 
     /// Claims the slots of a mapped job.
     pub(in crate::head) fn claim(&mut self, used: &mut Occupancy, map: &JobMap) -> Result<(), Overcommitted> {
-        used.claim(&mut self.nodes, map)
+        self.use_slots(nodes_of(map), |nodes| used.claim(nodes, map))
     }
 
     /// Releases the slots of a mapped job.
     pub(in crate::head) fn release(&mut self, used: &mut Occupancy, map: &JobMap) {
-        used.release(&mut self.nodes, map);
+        self.use_slots(nodes_of(map), |nodes| used.release(nodes, map));
     }
 
     /// Releases what some processes of a job use.
@@ -360,7 +420,8 @@ impl Pool {
         map: &JobMap,
         ranks: impl Iterator<Item = Rank>,
     ) {
-        used.release_some(&mut self.nodes, map, ranks);
+        let ranks: Vec<Rank> = ranks.collect();
+        self.use_slots(nodes_of_ranks(map, &ranks), |nodes| used.release_some(nodes, map, ranks.iter().copied()));
     }
 
     /// Releases what the rest of a job uses that is over, and what it has as a whole.
@@ -370,8 +431,18 @@ impl Pool {
         map: &JobMap,
         ranks: impl Iterator<Item = Rank>,
     ) {
-        used.release_rest(&mut self.nodes, map, ranks);
+        let ranks: Vec<Rank> = ranks.collect();
+        self.use_slots(nodes_of_ranks(map, &ranks), |nodes| used.release_rest(nodes, map, ranks.iter().copied()));
     }
+}
+
+fn nodes_of(map: &JobMap) -> impl Iterator<Item = NodeId> {
+    map.nodes.iter().map(|node| node.id)
+}
+
+fn nodes_of_ranks(map: &JobMap, ranks: &[Rank]) -> impl Iterator<Item = NodeId> {
+    let procs = ranks.iter().filter_map(|rank| map.procs.get(rank.0 as usize));
+    procs.map(|placement| map.nodes[placement.node as usize].id)
 }
 
 fn record(

@@ -191,6 +191,7 @@ impl Head {
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
+        self.jobs.note_placement();
         let shares_among = |spec: &JobSpec| {
             let mut shares = self.shares_among(spec, nodes)?;
             for (app, shares) in spec.apps.iter().zip(&mut shares) {

@@ -4,7 +4,9 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use ferrite_map::needs_free_slots;
 use ferrite_types::resources::{Amounts, amounts_in_words};
 use ferrite_types::{
     AppContext, CampaignId, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, RankSet, SessionId, Timestamp,
@@ -20,6 +22,9 @@ use crate::head::elastic::{Hold, Need};
 /// The most jobs of a session that are considered for slots that the first one cannot use, before one of them begins
 /// (spec L124, L128).
 const MOST_CANDIDATES: usize = 16;
+
+/// The most kinds of jobs that are remembered while all that wait are looked at.
+const MOST_KINDS: usize = 16;
 
 /// The slots that the jobs of a session may use, and how many of them are in use.
 #[derive(Debug, Default)]
@@ -55,13 +60,8 @@ impl Head {
         nodes
     }
 
-    /// An error for a job that can never run on the present nodes.
-    fn check_hope(&self, job: &Job) -> Result<(), String> {
-        self.place_among(&self.spec_of(job), &self.hopes_of(job.session), &self.jobs.occupancy.idle()).map(drop)
-    }
-
     /// Refuses queued jobs that can never run after a loss of nodes, at any position. It runs once per loss, because
-    /// it places every queued job.
+    /// it looks at every queued job. Of jobs that want the same, one is placed for all (spec L128).
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
         if self.jobs.queue.is_empty() {
             // Daemons that come before the next job waits can be lost too.
@@ -74,10 +74,24 @@ impl Head {
         if none_is_lost {
             return;
         }
+        let idle = self.jobs.occupancy.idle();
+        let (mut nodes, mut hopeful) = (BTreeMap::new(), Vec::<(SessionId, Arc<JobSpec>)>::new());
         for (id, _) in self.jobs.queue.all() {
             let Some(job) = self.jobs.get(id).filter(|_| self.jobs.queue.contains(id)) else { continue };
-            if let Err(text) = self.check_hope(job) {
-                self.refuse_queued(id, text, cx);
+            let (session, spec) = (job.session, self.spec_of(job));
+            if hopeful.iter().any(|(of, other)| *of == session && want_the_same(other, &spec)) {
+                continue;
+            }
+            let nodes_of_session = nodes.entry(session).or_insert_with(|| self.hopes_of(session));
+            match self.place_among(&spec, nodes_of_session, &idle) {
+                Ok(_) if hopeful.len() < MOST_KINDS => hopeful.push((session, spec)),
+                Ok(_) => {}
+                Err(text) => {
+                    self.refuse_queued(id, text, cx);
+                    // A session may have ended with it, and its nodes may be others' now.
+                    nodes.clear();
+                    hopeful.clear();
+                }
             }
         }
     }
@@ -139,7 +153,7 @@ impl Head {
 
     /// The slots of all nodes that nobody uses.
     fn free_slots(&self) -> u32 {
-        self.pool.up().map(|node| node.slots.saturating_sub(node.slots_inuse)).sum()
+        self.pool.free_slots()
     }
 
     /// Places a patient job that comes, or puts it into the queue. A job that waits for others begins before them where
@@ -277,6 +291,10 @@ impl Head {
         if self.sessions.is_paused(job.session) {
             return;
         }
+        // A try would look at each node, and describe what it lacks.
+        if self.pool.is_full() && needs_free_slots(&job.spec) && self.is_busy(job.session) {
+            return;
+        }
         let spec = self.spec_of(job);
         match self.placed(id, &spec) {
             Ok(map) => {
@@ -297,14 +315,19 @@ impl Head {
     /// Refuses a job that does not fit although all nodes that it may use are idle.
     fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
         let job = self.jobs.at(id);
-        let own = self.sessions.nodes(job.session);
-        let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
-        let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
+        let is_busy = self.is_busy(job.session);
         // Jobs on other nodes may have what all nodes share.
         let is_shared = || self.shared_wants(&job.spec).iter().any(|(resource, ..)| resource.in_use > 0);
         if !is_busy && !is_shared() && !self.is_changing() {
             self.refuse_queued(id, text, cx);
         }
+    }
+
+    /// True when a node that jobs of the session may get is in use.
+    fn is_busy(&self, session: SessionId) -> bool {
+        let own = self.sessions.nodes(session);
+        let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
+        self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0)
     }
 
     /// Notes the queued jobs whose slots are free while the DVM changes its size: they have their turn when the open
@@ -426,6 +449,14 @@ fn with_resources(spec: &JobSpec) -> String {
 /// The slots that a job needs at least.
 fn asked_by(spec: &JobSpec) -> u32 {
     spec.apps.iter().map(|app| app.np.unwrap_or(1)).sum()
+}
+
+/// True when both jobs are placed alike on the same nodes.
+fn want_the_same(one: &JobSpec, other: &JobSpec) -> bool {
+    let is_alike = |(a, b): (&AppContext, &AppContext)| {
+        (a.np, &a.hosts, &a.map, &a.takes, &a.takes_once) == (b.np, &b.hosts, &b.map, &b.takes, &b.takes_once)
+    };
+    one.map == other.map && one.apps.len() == other.apps.len() && one.apps.iter().zip(&other.apps).all(is_alike)
 }
 
 fn idle(mut nodes: Vec<NodeRecord>) -> Vec<NodeRecord> {

@@ -33,6 +33,8 @@ pub(in crate::head) struct Jobs {
     named: BTreeMap<String, BTreeSet<JobId>>,
     /// The number of jobs that walks over all of them have met, for tests.
     looks: Cell<u64>,
+    /// The number of tries to place a job, each of which may look at every node, for tests.
+    placements: Cell<u64>,
     /// The number of the latest job.
     last: u32,
     /// Number of processes of all launched jobs.
@@ -201,6 +203,15 @@ impl Jobs {
     /// The number of jobs that walks have met.
     pub(in crate::head) fn looks(&self) -> u64 {
         self.looks.get() + self.queue.looks.get()
+    }
+
+    /// The number of tries to place a job.
+    pub(in crate::head) fn placements(&self) -> u64 {
+        self.placements.get()
+    }
+
+    pub(super) fn note_placement(&self) {
+        self.placements.set(self.placements.get() + 1);
     }
 
     pub(super) fn ids(&self) -> Vec<JobId> {
