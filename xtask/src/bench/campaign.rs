@@ -198,7 +198,7 @@ fn fresh(dir: &Path, name: &str) -> Result<std::path::PathBuf> {
 }
 
 /// The memory of a daemon and its guard: the mean over all daemons of this machine's build (MB).
-fn memory_of_a_daemon() -> Result<f64> {
+pub(super) fn memory_of_a_daemon() -> Result<f64> {
     let prted = crate::workspace::product("prted").canonicalize()?;
     let (mut kilobytes, mut daemons) = (0_u64, 0_u64);
     for entry in fs::read_dir("/proc")?.flatten() {

@@ -5,6 +5,7 @@ mod agent;
 mod busy;
 mod campaign;
 pub(crate) mod counts;
+mod daemons;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
 mod fill;
@@ -34,6 +35,7 @@ pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 const USAGE: &str = "\
 cargo xtask bench busy [--runs N] [--write] [--no-build]
 cargo xtask bench campaign [--tasks N] [--nodes N] [--write] [--no-build]
+cargo xtask bench daemons [--nodes N] [--write] [--no-build]
 cargo xtask bench counts [--write | --check] [--no-build]
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
@@ -59,6 +61,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let measure = match name.as_deref() {
         Some("busy") => busy::main,
         Some("campaign") => campaign::main,
+        Some("daemons") => daemons::main,
         Some("counts") => counts::main,
         Some("launch") => launch::main,
         Some("dvm") => dvm::main,
