@@ -102,6 +102,8 @@ fn look() -> WaitIdOptions {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Stdio;
+
     use ferrite_types::{JobId, ProcId, Rank};
 
     use super::*;
@@ -116,8 +118,14 @@ mod tests {
         let orphans = Orphans { own: Own::default(), children };
         let proc = ProcId { job: JobId(1), rank: Rank(0) };
         let is_there = |orphan: Pid| waitid(WaitId::Pid(orphan), look()).is_ok();
-        let orphan = std::process::Command::new("sh").args(["-c", "true & echo $!"]).output().unwrap().stdout;
-        let orphan = String::from_utf8(orphan).unwrap().trim().parse().ok().and_then(Pid::from_raw).unwrap();
+        let script = "exec 3<&0; cat <&3 >/dev/null 2>&1 & echo $!";
+        let mut shell = std::process::Command::new("sh");
+        let mut shell = shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = shell.stdin.take();
+        let told = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+        let orphan = told.trim().parse().ok().and_then(Pid::from_raw).unwrap();
+        // It lives as long as its shell, and until its input ends.
+        drop(input);
         waitid(WaitId::Pid(orphan), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
         starts.begin(proc);
         {
