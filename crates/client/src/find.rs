@@ -284,6 +284,14 @@ impl Live {
             Err(error) => (error.kind() == io::ErrorKind::WouldBlock).then_some(Live { contact, stream: None }),
         }
     }
+
+    /// Uses the connection, or makes one to this DVM, which belongs to this user or to `owner`.
+    fn open(self, owner: Uid) -> Result<Channel, ConnectionError> {
+        match self.stream {
+            Some(stream) => Channel::over(&self.contact, stream),
+            None => Channel::open(&self.contact, owner),
+        }
+    }
 }
 
 /// Finds the selected DVM and connects to it, with the given patience. The key file is for a DVM on another host; by
@@ -354,10 +362,11 @@ fn patiently<T>(patience: Patience, attempt: impl Fn() -> Result<T, FindError>) 
 /// Connects over the control socket when the head is here, else over TCP if a key file is given, else through the
 /// daemon on this node.
 fn open(found: Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindError> {
-    let Found { live: Live { contact, stream }, owner } = found;
-    if let Some(stream) = stream {
-        return Ok(Channel::over(&contact, stream)?);
+    let Found { live, owner } = found;
+    if live.stream.is_some() {
+        return Ok(live.open(owner)?);
     }
+    let contact = &live.contact;
     let is_here = contact.host == here.host;
     // Two containers may have one host name: the socket exists in one of them only.
     let is_far = !is_here || !Path::new(&contact.socket).exists();
@@ -369,10 +378,7 @@ fn open(found: Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindEr
         && (contact.remote.is_none() || is_nearer)
         && let Some(daemon) = daemon()
     {
-        return Ok(match daemon.stream {
-            Some(stream) => Channel::over(&daemon.contact, stream)?,
-            None => Channel::open(&daemon.contact, owner)?,
-        });
+        return Ok(daemon.open(owner)?);
     }
     if let (true, Some(address), Some(path)) = (is_far, &contact.remote, path) {
         let key = Key::read(path).map_err(|cause| FindError::Key {
@@ -381,12 +387,12 @@ fn open(found: Found, key: Option<&Path>, here: &Here) -> Result<Channel, FindEr
             path: path.to_owned(),
             cause,
         })?;
-        return Ok(Channel::open_far(&contact, address, &key)?);
+        return Ok(Channel::open_far(contact, address, &key)?);
     }
     if is_here {
-        return Ok(Channel::open(&contact, owner)?);
+        return Ok(live.open(owner)?);
     }
-    Err(FindError::Elsewhere { dvm: contact.dvm, there: contact.host, host: here.host.clone() })
+    Err(FindError::Elsewhere { dvm: contact.dvm.clone(), there: contact.host.clone(), host: here.host.clone() })
 }
 
 /// The contact of a DVM, and its owner according to the file.
