@@ -40,6 +40,7 @@ pub use device_env::{DeviceEnvError, device_env};
 pub use directive::DirectiveError;
 pub use error::{Binding, MapError, NodeProcessors, NodeSlots, ResourceAmount};
 pub use full::needs_free_slots;
+pub use narrow::{Alike, place_on_free};
 pub use occupancy::{Occupancy, Overcommitted};
 pub use place::place;
 pub use slots::{DefaultSlots, DefaultSlotsError};

@@ -80,7 +80,8 @@ impl<'a> Job<'a> {
         occupancy: &'a Occupancy,
     ) -> Result<Job<'a>, MapError> {
         let position = positions(nodes);
-        let mut candidate_of: Vec<Option<usize>> = vec![None; nodes.len()];
+        // A job on one of many nodes pays for all of them here: four bytes each, 0 = none yet.
+        let mut candidate_of = vec![0u32; nodes.len()];
         let mut candidates: Vec<Candidate<'a>> = Vec::new();
         let mut places = Vec::new();
         for (app, shares) in spec.apps.iter().zip(shares) {
@@ -97,11 +98,11 @@ impl<'a> Job<'a> {
                     }
                     continue;
                 }
-                let candidate = *candidate_of[at].get_or_insert_with(|| {
+                if candidate_of[at] == 0 {
                     candidates.push(Candidate::new(record));
-                    candidates.len() - 1
-                });
-                mine.push((candidate, share.cap));
+                    candidate_of[at] = candidates.len() as u32;
+                }
+                mine.push((candidate_of[at] as usize - 1, share.cap));
             }
             if mine.is_empty() {
                 return Err(no_nodes(app, request.nolocal && !shares.is_empty()));

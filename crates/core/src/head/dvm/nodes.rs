@@ -1,11 +1,11 @@
 //! The node pool: records of machines, each with its daemon. It belongs to this wing; the others ask it, and change it
 //! by its verbs.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_map::{DefaultSlots, Occupancy, Overcommitted};
+use ferrite_map::{Alike, DefaultSlots, Occupancy, Overcommitted};
 use ferrite_rm::name::{self, NameIndex};
 use ferrite_rm::params::Params;
 use ferrite_rm::{Naming, Source};
@@ -28,9 +28,9 @@ pub(in crate::head) struct Pool {
     names: NameIndex,
     /// The slots of the nodes with a daemon; `None` = one of them has changed since they were counted.
     slots: Cell<Option<u32>>,
-    /// The free slots of the nodes with a daemon; `None` = one of them has changed in another way than by a claim since
+    /// The free slots of the nodes with a daemon; empty = one of them has changed in another way than by a claim since
     /// they were counted.
-    free: Cell<Option<Free>>,
+    free: OnceCell<Free>,
     /// The nodes of the daemons.
     daemons: BTreeMap<DaemonRank, NodeId>,
     /// Nodes outside the DVM: given back, or never come.
@@ -47,21 +47,47 @@ pub(in crate::head) struct Pool {
     naming: Naming,
 }
 
-/// The free slots of some nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The free slots of the nodes with a daemon. A claim or a release changes it; it is not counted again.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Free {
     slots: u32,
+    /// The nodes that have one.
+    nodes: BTreeSet<NodeId>,
     /// Nodes whose slots may be counted by their hardware threads, because the machine shows no cores.
     without_cores: u32,
+    /// All machines are equal.
+    is_uniform: bool,
 }
 
 impl Free {
-    fn of<'a>(nodes: impl Iterator<Item = &'a NodeRecord>) -> Free {
-        nodes.filter(|node| node.daemon.is_some()).fold(Free::default(), |all, node| Free {
-            slots: all.slots + node.slots.saturating_sub(node.slots_inuse),
-            without_cores: all.without_cores + u32::from(node.topology.of_kind(ObjectKind::Core).is_empty()),
-        })
+    fn of(nodes: &[NodeRecord]) -> Free {
+        let mut free = Free { is_uniform: true, ..Free::default() };
+        let mut first = None;
+        for node in nodes.iter().filter(|node| node.daemon.is_some()) {
+            free.slots += free_on(node);
+            if free_on(node) > 0 {
+                free.nodes.insert(node.id);
+            }
+            free.without_cores += u32::from(node.topology.of_kind(ObjectKind::Core).is_empty());
+            free.is_uniform &= Arc::ptr_eq(first.get_or_insert(&node.topology), &node.topology);
+        }
+        free
     }
+
+    /// Notes that a node has other free slots than before.
+    fn change(&mut self, node: &NodeRecord, before: u32) {
+        let now = free_on(node);
+        self.slots = self.slots - before + now;
+        match now {
+            0 => self.nodes.remove(&node.id),
+            _ => self.nodes.insert(node.id),
+        };
+    }
+}
+
+/// The free slots of a node, which has none without a daemon.
+fn free_on(node: &NodeRecord) -> u32 {
+    node.daemon.map_or(0, |_| node.slots.saturating_sub(node.slots_inuse))
 }
 
 impl Pool {
@@ -97,7 +123,7 @@ impl Pool {
         Pool {
             names,
             slots: Cell::default(),
-            free: Cell::default(),
+            free: OnceCell::new(),
             daemons: nodes.iter().filter_map(|node| Some((node.daemon?, node.id))).collect(),
             nodes,
             hosts: allocation.nodes.clone(),
@@ -177,30 +203,34 @@ impl Pool {
 
     /// True when no job that needs a free slot for each process can be placed.
     pub(in crate::head) fn is_full(&self) -> bool {
-        self.free() == Free::default()
+        let free = self.free();
+        free.slots == 0 && free.without_cores == 0
     }
 
-    fn free(&self) -> Free {
-        let free = self.free.get().unwrap_or_else(|| Free::of(self.nodes.iter()));
-        debug_assert_eq!(free, Free::of(self.nodes.iter()), "each change is noted");
-        self.free.set(Some(free));
+    /// The nodes with free slots; `None` = the machines differ (spec L144).
+    pub(in crate::head) fn alike(&self) -> Option<Alike<'_>> {
+        let free = self.free();
+        free.is_uniform.then(|| Alike { free: &free.nodes, slots: self.slots() })
+    }
+
+    fn free(&self) -> &Free {
+        let free = self.free.get_or_init(|| Free::of(&self.nodes));
+        debug_assert_eq!(*free, Free::of(&self.nodes), "each change is noted");
         free
     }
 
     /// Has the slots counted again: nodes have come or gone, or have other slots.
-    fn recount(&self) {
+    fn recount(&mut self) {
         self.slots.take();
         self.free.take();
     }
 
     /// Changes what these nodes have in use.
     fn use_slots<T>(&mut self, nodes: impl Iterator<Item = NodeId>, change: impl FnOnce(&mut [NodeRecord]) -> T) -> T {
-        let nodes: BTreeSet<NodeId> = nodes.collect();
-        let free = |pool: &Pool| Free::of(nodes.iter().map(|node| pool.record(*node))).slots;
-        let before = free(self);
+        let before: BTreeMap<NodeId, u32> = nodes.map(|node| (node, free_on(self.record(node)))).collect();
         let changed = change(&mut self.nodes);
-        if let Some(all) = self.free.get() {
-            self.free.set(Some(Free { slots: all.slots - before + free(self), ..all }));
+        if let Some(free) = self.free.get_mut() {
+            before.into_iter().for_each(|(node, before)| free.change(&self.nodes[node.0 as usize], before));
         }
         changed
     }

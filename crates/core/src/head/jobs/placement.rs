@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_map::display::{Numbers, Shown};
 use ferrite_map::picture::{self, Subject};
-use ferrite_map::{Occupancy, display, display_topo, place};
+use ferrite_map::{Occupancy, display, display_topo, place, place_on_free};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
     AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeId,
@@ -124,9 +124,17 @@ impl Head {
     fn placed_on(&mut self, id: JobId, spec: &JobSpec, first: &[NodeId]) -> Result<JobMap, String> {
         let job = self.jobs.at(id);
         let pool = self.pool_of(job.session);
-        let nodes = pool.as_deref().unwrap_or(self.pool.records());
-        let map = self.place_from(self.start_of(job), first, spec, nodes, &self.jobs.occupancy);
-        let map = map.map_err(|text| if pool.is_some() { self.among_some(&text) } else { text })?;
+        let start = self.start_of(job);
+        let is_anywhere = pool.is_none() && start.is_none() && first.is_empty();
+        let quick = is_anywhere.then(|| self.place_on_free(spec)).flatten();
+        let map = quick.map_or_else(
+            || {
+                let nodes = pool.as_deref().unwrap_or(self.pool.records());
+                let map = self.place_from(start, first, spec, nodes, &self.jobs.occupancy);
+                map.map_err(|text| if pool.is_some() { self.among_some(&text) } else { text })
+            },
+            Ok,
+        )?;
         self.pool.claim(&mut self.jobs.occupancy, &map).map_err(|e| e.to_string())?;
         let mut map = map;
         // The machines have only these processors; the map says so as for a list of the job.
@@ -136,6 +144,14 @@ impl Head {
             }
         }
         Ok(map)
+    }
+
+    /// Places a job that may use any node on the first ones with free slots, in a time that the others do not change.
+    /// `None` = all nodes matter (spec L144).
+    fn place_on_free(&self, spec: &JobSpec) -> Option<JobMap> {
+        let map = place_on_free(spec, self.pool.records(), self.pool.alike()?, &self.jobs.occupancy)?;
+        self.jobs.note_placement();
+        Some(map)
     }
 
     /// A refusal for a job that may not use all nodes.
