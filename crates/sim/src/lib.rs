@@ -15,6 +15,7 @@
 mod apply;
 mod calls;
 mod children;
+mod collectives;
 mod count;
 mod deadlines;
 mod describe;
@@ -58,6 +59,7 @@ mod works;
 mod world;
 
 pub use children::ChildPlan;
+pub use collectives::{Collective, Way, collective, collectives_table};
 pub use count::{Bill, Cost, Phase, Spent};
 pub use elastic::{Asker, Elastic, ResizePlan};
 pub use fault::Fault;

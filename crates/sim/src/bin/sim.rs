@@ -9,9 +9,9 @@ use std::sync::{LazyLock, mpsc};
 use std::time::{Duration, Instant};
 
 use ferrite_sim::{
-    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, fence, fence_table, head_work,
-    head_work_table, idle, idle_table, minimize, repair, repair_table, replay, run, scale, scale_table, sizes,
-    sizes_table, story, workload_table,
+    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, collectives_table, fence, fence_table,
+    head_work, head_work_table, idle, idle_table, minimize, repair, repair_table, replay, run, scale, scale_table,
+    sizes, sizes_table, story, workload_table,
 };
 use ferrite_types::DaemonRank;
 
@@ -34,7 +34,7 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
        sim scale [--radix R] [--max N] [TABLE ...]
                                             costs as markdown tables, or these of them: jobs, losses, changes,
-                                            fences, idle, head
+                                            fences, collectives, idle, head
        sim workload [--days N] [--seed S]   what the policy for elastic jobs gains, as a markdown table";
 
 /// The directory for the stories of failed seeds.
@@ -320,6 +320,10 @@ impl Words {
             let fences: Vec<_> = large.iter().filter(|n| **n <= MOST_MAPS).map(|&n| fence(n, radix)).collect();
             println!("A fence of one process on each node:\n\n{}", fence_table(&fences));
         }
+        if wants("collectives") {
+            let ways = collectives_table(&[1_000, 10_000], &[100_000, 1_000_000]);
+            println!("A fence with data, by a model of the network:\n\n{ways}");
+        }
         if wants("idle") && most >= 1_000 {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
             println!("Nothing to do:\n\n{}", idle_table(&rows));
@@ -335,7 +339,7 @@ impl Words {
 }
 
 /// The tables of `sim scale`.
-const SCALE_TABLES: [&str; 6] = ["jobs", "losses", "changes", "fences", "idle", "head"];
+const SCALE_TABLES: [&str; 7] = ["jobs", "losses", "changes", "fences", "collectives", "idle", "head"];
 /// The most daemons of a simulation in which each has a process.
 const MOST_MAPS: u32 = 10_000;
 
