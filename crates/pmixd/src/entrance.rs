@@ -13,6 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
+use rustix::net::sockopt::set_tcp_quickack;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use crate::{caller, pace};
@@ -93,6 +94,26 @@ pub(crate) unsafe extern "C" fn connect(socket: c_int, address: *const libc::soc
     if done == 0 { 0 } else { -1 }
 }
 
+/// Replaces the C library's function for libpmix, which writes its messages by it: what comes after an answer is
+/// acknowledged as soon as it is read.
+///
+/// The kernel expects that a program which has answered answers again, and has the acknowledgement wait 40 ms for that.
+/// The client's kernel holds a small message back until the one before it is acknowledged (Nagle's algorithm), and
+/// `PMIx_Finalize` sends one after a message that has no answer.
+///
+/// # Safety
+/// As the function that it replaces: there are `count` parts at `parts`.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn writev(file: c_int, parts: *const libc::iovec, count: c_int) -> isize {
+    // SAFETY: the caller's promise.
+    let written = unsafe { libc::syscall(libc::SYS_writev, file, parts, count) };
+    if written > 0 {
+        // What is no connection refuses it.
+        let _ = descriptor(file).map(|file| set_tcp_quickack(file, true));
+    }
+    written as isize
+}
+
 /// Notes a connection, and forgets those that the library has closed.
 fn note(connection: &OwnedFd) {
     let Some(inode) = inode(connection.as_fd()) else { return };
@@ -156,4 +177,54 @@ fn fail(error: Errno) -> c_int {
     // SAFETY: the place of this thread's error number is always there.
     unsafe { *libc::__errno_location() = error.raw_os_error() };
     -1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+
+    use rustix::net::sockopt::tcp_quickack;
+    use rustix::net::{AddressFamily, SocketType, getsockname, socket};
+
+    use super::*;
+
+    /// Both ends of a connection, by system calls: this program replaces the functions.
+    fn connection() -> (TcpStream, TcpStream) {
+        let new = || socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        let (listener, client) = (new(), new());
+        rustix::net::bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        rustix::net::listen(&listener, 1).expect("a listener");
+        rustix::net::connect(&client, &getsockname(&listener).expect("its address")).expect("a connection");
+        (client.into(), rustix::net::accept(&listener).expect("its other end").into())
+    }
+
+    #[test]
+    fn what_comes_after_an_answer_is_acknowledged_when_it_is_read() {
+        let (mut client, mut server) = connection();
+        for _ in 0..10 {
+            client.write_all(b"?").expect("a question");
+            server.read_exact(&mut [0]).expect("the same");
+            let parts = libc::iovec { iov_base: b"!".as_ptr().cast_mut().cast(), iov_len: 1 };
+            // SAFETY: there is one part, which the call only reads.
+            assert_eq!(unsafe { writev(server.as_raw_fd(), &raw const parts, 1) }, 1);
+            client.read_exact(&mut [0]).expect("an answer");
+        }
+        assert!(tcp_quickack(&server).expect("an option"), "after answers the kernel would wait for another one");
+    }
+
+    #[test]
+    fn other_files_are_written_as_by_the_system() {
+        let (mut end, file) = std::io::pipe().expect("a pipe");
+        let parts = libc::iovec { iov_base: b"text".as_ptr().cast_mut().cast(), iov_len: 4 };
+        // SAFETY: there is one part, which the call only reads.
+        assert_eq!(unsafe { writev(file.as_raw_fd(), &raw const parts, 1) }, 4);
+        drop(file);
+        let mut text = String::new();
+        end.read_to_string(&mut text).expect("the text");
+        assert_eq!(text, "text");
+        // SAFETY: as above; the file is not open.
+        assert_eq!(unsafe { writev(-1, &raw const parts, 1) }, -1);
+        assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EBADF));
+    }
 }
