@@ -326,3 +326,21 @@ fn ranks(place: &str, all: &[Measured]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_that_only_hangs_has_a_dash_in_each_cell() {
+        let launcher = |name| Measured { name, times: Times::default(), runs: Vec::new() };
+        let text = tables("here", &mut [launcher("**ours**"), launcher("peer")], true);
+        assert_eq!(text.matches("### here: ").count(), 5);
+        assert!(text.contains("| rest of MPI_Init | rank | - | - | - | - | - | - |\n"), "{text}");
+        let cells = |line: &str| line.matches('|').count();
+        for table in text.split("### here: ").skip(1) {
+            let rows: Vec<&str> = table.lines().filter(|line| line.starts_with('|')).collect();
+            assert!(rows.iter().all(|row| cells(row) == cells(rows[0])), "{table}");
+        }
+    }
+}
