@@ -304,11 +304,17 @@ impl Rate {
     }
 }
 
-/// Starts `true` so many times by two threads, each of which waits for its process before the next one.
-fn by_two_threads(count: usize) -> Result<Duration> {
+/// Starts `true` so many times (an even number) by two threads, each of which waits for its process before the next
+/// one. It is an error when one of them fails.
+pub(super) fn by_two_threads(count: usize) -> Result<Duration> {
     let began = Instant::now();
     std::thread::scope(|scope| {
-        let spawner = || (0..count / 2).try_for_each(|_| run(&mut Command::new("/bin/true")).map(drop));
+        let spawner = || {
+            (0..count / 2).try_for_each(|_| {
+                ensure!(run(&mut Command::new("/bin/true"))?, "/bin/true failed");
+                Ok(())
+            })
+        };
         let other = scope.spawn(spawner);
         spawner()?;
         other.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?

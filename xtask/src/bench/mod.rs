@@ -22,6 +22,7 @@ mod report;
 pub(crate) mod resize;
 mod sample;
 pub(crate) mod slurm;
+mod tasks;
 
 use std::env;
 use std::process::Command;
@@ -50,6 +51,7 @@ cargo xtask bench preload [--nodes N] [--mib N] [--runs N] [--write] [--no-build
 cargo xtask bench repair [--runs N] [--write]
 cargo xtask bench resize [--runs N] [--write] [--no-build]
 cargo xtask bench slurm [--runs N] [--write] [--no-build]
+cargo xtask bench tasks [--tasks N] [--runs N] [--write] [--no-build]
 
 --packaged, with those that have --no-build, measures the programs as the packages have them: static and optimised as a whole.";
 
@@ -80,6 +82,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("repair") => repair::main,
         Some("resize") => resize::main,
         Some("slurm") => slurm::main,
+        Some("tasks") => tasks::main,
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),
     };
