@@ -1,5 +1,6 @@
 //! Lets libpmix, which is opened at run time, find this program's `listen`, `accept`, `connect` and `writev` before
-//! those of the C library. A version script names them: every linker knows it, also Zig's, with which packages are made.
+//! those of the C library. A version script names them: every linker knows it, also Zig's, with which packages are
+//! made.
 
 fn main() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/exports.map");
