@@ -62,6 +62,7 @@ cargo xtask COMMAND
               or N changes of the size of one MPI job (--resizes N --mpich)
   bench       launch, dvm: times beside the peers; init: where the start of an MPI program goes; elastic: of changes of size; resize: of changes of an MPI
               job's size; fill: of a stream of elastic jobs; slurm: in jobs of it; map: of placement; repair: of the tree (--runs N --write); counts: instructions and system calls of commands (--write | --check);
+              tasks: small tasks per second beside other tools (--tasks N --runs N --write);
               plot: pictures, ratios and JSON from the tables of docs/benchmarks.md (--check)
   pmix-programs  the programs of a source tree of libpmix or PRRTE as a referee (PATH [NAME...] --no-build; --write: into
               docs; --in SUITE: in a root of another Debian)

@@ -143,15 +143,13 @@ fn python(contender: &str) -> Option<PathBuf> {
 /// Runs a command to its good end; its standard output. All its files are in the directory of the DVM, which is gone
 /// afterwards. The output goes through files, so that a worker that holds them cannot make this wait.
 fn said_by(command: &mut Command, dvm: &Soak) -> Result<String> {
-    let (out, err) = (dvm.dir().join("out"), dvm.dir().join("err"));
-    command.stdout(File::create(&out)?).stderr(File::create(&err)?).current_dir(dvm.dir());
-    command
-        .envs(soak::AS_ROOT)
-        .env("TMPDIR", dvm.dir())
-        .env("PARALLEL_HOME", dvm.dir())
-        .env("PARALLEL_SHELL", "/bin/sh");
+    let dir = dvm.dir();
+    let (out, err) = (dir.join("out"), dir.join("err"));
+    command.stdout(File::create(&out)?).stderr(File::create(&err)?).current_dir(dir);
+    command.envs(soak::AS_ROOT).env("TMPDIR", dir).env_remove("PRTEPROXY_USE_DVM");
     command.env("PYTHONPATH", root().join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.env_remove("PRTEPROXY_USE_DVM");
+    // GNU parallel calls each task by a shell: one that starts fast.
+    command.env("PARALLEL_HOME", dir).env("PARALLEL_SHELL", "/bin/sh");
     let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
     let status = wait(&mut child, LIMIT)?.context("it hangs")?;
     let errors = fs::read_to_string(&err)?;
