@@ -34,6 +34,6 @@ pub use input::{
     AbortScope, BatchInput, DaemonInput, HeadInput, Input, LinkInput, LogCall, LogForm, LogId, LogStep, PmixCall,
     PmixToken, RelayId, RelayInput, RequestId,
 };
-pub use node::Node;
+pub use node::{Node, Reader};
 pub use output::date_of;
 pub use timer::{DaemonTimer, HeadTimer, LinkTimer, Timer};

@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
 use ferrite_rm::params::Params;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
-use ferrite_wire::{Message, Order as Passing, Ticket, TreeMessage};
+use ferrite_wire::{CodecError, Message, Order as Passing, Ticket, TreeMessage};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::{Daemon, Settings};
@@ -20,6 +21,9 @@ const SILENT_INTERVALS: u64 = 3;
 /// The time after which a leaving neighbour counts as hung; it is longer than the neighbour's own deadline.
 const LEAVE_LIMIT: Duration = Duration::from_millis(20_000);
 
+/// A way to read a message from its payload.
+pub type Reader = fn(&Bytes) -> Result<Message, CodecError>;
+
 /// A daemon, or the head with the daemon of its own node.
 #[derive(Debug)]
 pub struct Node {
@@ -30,6 +34,7 @@ pub struct Node {
     outbox: VecDeque<Outgoing>,
     heartbeat: Heartbeat,
     departures: Departures,
+    reader: Reader,
     /// True once all daemons were asked to acknowledge this leaving daemon's last messages.
     asked: bool,
 }
@@ -75,8 +80,15 @@ impl Node {
             outbox: VecDeque::new(),
             heartbeat,
             departures: Departures::default(),
+            reader: |payload| Message::decode(payload),
             asked: false,
         }
+    }
+
+    /// Replaces how messages are read: nodes of one process can share what a broadcast says to all of them.
+    #[must_use]
+    pub fn reading_by(self, reader: Reader) -> Node {
+        Node { reader, ..self }
     }
 
     /// The only entry point. `fx` is empty on entry and is drained before the next call.
@@ -254,7 +266,7 @@ impl Node {
                 }
             }
             Some(Delivery::Here { origin, payload, xcast }) => {
-                let to_go = match Message::decode(&payload) {
+                let to_go = match (self.reader)(&payload) {
                     Ok(message) => self.process(now, origin, message, fx),
                     Err(error) => {
                         let text = format!(

@@ -4,22 +4,17 @@ use ferrite_types::RankSet;
 
 /// Inclusive ends, sorted, disjoint.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ranges<'a>(&'a [(u32, u32)]);
+pub(crate) struct Ranges<'a>(&'a RankSet);
 
 impl<'a> Ranges<'a> {
     /// The ranges of a set; nothing is copied.
     pub(crate) fn of(set: &'a RankSet) -> Ranges<'a> {
-        Ranges(set.ranges())
+        Ranges(set)
     }
 
     /// The part of `window` that is in the set, as ranges, ascending.
     pub(crate) fn within(self, window: (u32, u32)) -> impl Iterator<Item = (u32, u32)> + use<'a> {
-        let (low, high) = window;
-        let at = self.0.partition_point(|(_, last)| *last < low);
-        self.0[at..]
-            .iter()
-            .take_while(move |(first, _)| *first <= high)
-            .map(move |(first, last)| ((*first).max(low), (*last).min(high)))
+        self.0.within(window)
     }
 
     /// The part of `window` that is *not* in the set, as ranges, ascending.

@@ -135,15 +135,17 @@ impl Tree {
         self.holes.insert_all(dead);
         self.holes.remove(DaemonRank::HEAD);
         for marks in [&mut self.coming, &mut self.leaving] {
-            if !marks.is_empty() {
-                *marks = marks.iter().filter(|rank| !dead.contains(*rank)).collect();
-            }
+            marks.remove_all(dead);
         }
     }
 
     /// Removes ranks as [`Tree::repair`] does; their daemons are still there for a while.
     pub(crate) fn let_leave(&mut self, ranks: &RankSet) {
-        let living: RankSet = ranks.iter().filter(|rank| self.contains(*rank)).collect();
+        let mut unknown = RankSet::new();
+        unknown.insert_range(self.size, u32::MAX);
+        let mut living = ranks.clone();
+        living.remove_all(&self.holes);
+        living.remove_all(&unknown);
         self.repair(&living);
         self.leaving.insert_all(&living);
         self.leaving.remove(DaemonRank::HEAD);

@@ -295,7 +295,7 @@ impl World {
             PmixEffect::Reply { token, result } => {
                 let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
                 let (procs, whole) = match waiting {
-                    Some(Waiting::Fence(procs, daemons)) => (procs, daemons * crate::pmix::FENCE_BYTES),
+                    Some(Waiting::Fence(procs, daemons)) => (procs, daemons * self.fence_bytes),
                     Some(Waiting::Abort(proc)) => (vec![proc], 0),
                     Some(Waiting::Call(proc)) => return self.go_on(rank, &[proc]),
                     Some(Waiting::Meeting(procs)) => return self.go_on(rank, &procs),

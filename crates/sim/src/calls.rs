@@ -12,7 +12,7 @@ use ferrite_wire::{
 };
 
 use crate::event::Event;
-use crate::pmix::{FENCE_BYTES, Meeting, Waiting};
+use crate::pmix::{Meeting, Waiting};
 use crate::process::{Growth, Partner, Reach, Step};
 use crate::scenario::job;
 use crate::world::World;
@@ -157,7 +157,7 @@ impl World {
         };
         let token = self.ask(rank, waiting);
         let call = match kind {
-            Meeting::Fence => PmixCall::Fence { members, data: Bytes::from(vec![b'f'; FENCE_BYTES]), token },
+            Meeting::Fence => PmixCall::Fence { members, data: Bytes::from(vec![b'f'; self.fence_bytes]), token },
             Meeting::Connect => PmixCall::Connect { members, token },
             Meeting::Disconnect => PmixCall::Disconnect { members, token },
             Meeting::Group(number) => {

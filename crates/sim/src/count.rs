@@ -51,6 +51,8 @@ pub struct Cost {
     pub head_received: u64,
     /// Bytes that the head sent or received.
     pub head_bytes: u64,
+    /// The most frames that any other daemon sent or received, and its bytes; zero unless somebody counts them.
+    pub most: (u64, u64),
     /// The end of the phase (virtual time).
     pub until: Time,
     /// Frames by kind of message.
@@ -62,6 +64,8 @@ pub struct Cost {
 pub struct Bill {
     phase: Phase,
     phases: BTreeMap<Phase, Cost>,
+    /// Frames and bytes of each daemon in the present phase, while somebody counts them.
+    pub(crate) each: Option<BTreeMap<DaemonRank, (u64, u64)>>,
     pub(crate) tally: Option<Tally>,
 }
 
@@ -134,11 +138,16 @@ impl Tally {
         *self.kinds.entry(kind).or_default() += 1;
         self.bytes += bytes;
         self.last = now;
-        for end in ends {
-            let (frames, sum) = self.each.entry(end).or_default();
-            *frames += 1;
-            *sum += bytes;
-        }
+        add(&mut self.each, ends, bytes);
+    }
+}
+
+/// Adds a frame to the counts of both ends.
+fn add(each: &mut BTreeMap<DaemonRank, (u64, u64)>, ends: [DaemonRank; 2], bytes: u64) {
+    for end in ends {
+        let (frames, sum) = each.entry(end).or_default();
+        *frames += 1;
+        *sum += bytes;
     }
 }
 
@@ -154,6 +163,9 @@ impl Bill {
             cost.head_bytes += bytes;
         }
         *cost.kinds.entry(kind).or_default() += 1;
+        if let Some(each) = &mut self.each {
+            add(each, [from, to], bytes);
+        }
         if let Some(tally) = &mut self.tally {
             tally.frame(now, [from, to], kind, bytes);
         }
@@ -171,14 +183,19 @@ impl Bill {
     /// Begins a phase; never an earlier one than the present.
     pub fn enter(&mut self, now: Time, phase: Phase) {
         if phase > self.phase {
-            self.phases.entry(self.phase).or_default().until = now;
+            self.close(now);
             self.phase = phase;
         }
     }
 
-    /// Closes the count at the end of the run.
+    /// Closes the count of the present phase.
     pub fn close(&mut self, now: Time) {
-        self.phases.entry(self.phase).or_default().until = now;
+        let cost = self.phases.entry(self.phase).or_default();
+        cost.until = now;
+        if let Some(each) = &mut self.each {
+            each.remove(&DaemonRank::HEAD);
+            cost.most = std::mem::take(each).into_values().max().unwrap_or_default();
+        }
     }
 
     /// The cost of a phase.

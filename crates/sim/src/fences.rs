@@ -1,4 +1,4 @@
-//! The cost of a fence of one process on each node, in frames and bytes. Each daemon contributes a few bytes.
+//! The cost of a fence of one process on each node, in frames and bytes, with and without data.
 //!
 //! The table of `sim scale` and a test use it. It plays without a referee, because the sizes are large and other runs
 //! check.
@@ -23,36 +23,39 @@ pub struct FenceRow {
     pub daemons: u32,
     /// Radix of the tree.
     pub radix: u32,
+    /// Bytes that each daemon contributes.
+    pub data: usize,
     /// Frames by kind.
     pub kinds: BTreeMap<&'static str, u64>,
     /// The cost from the first process in the fence to the last frame about it.
     pub spent: Spent,
 }
 
-/// Plays one fence.
+/// Plays one fence, to which each daemon contributes `data` bytes.
 #[must_use]
-pub fn fence(daemons: u32, radix: u32) -> FenceRow {
+pub fn fence(daemons: u32, radix: u32, data: usize) -> FenceRow {
     let mut spec = job(daemons, &format!("init pause:{} fence pause:{} finalize", SPAN, 2 * SPAN));
     spec.map.by = Some(ferrite_types::MapBy::Node);
     let scenario = Scenario { slots: 1, ..Scenario::calm(1, daemons, radix) }.with_job(0, spec, Expect::Code(0));
-    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
+    world.fence_bytes = data;
     world.begin();
     // Each process pauses from its own init on, so all of them enter the fence some seconds after this.
     world.play_until(SPAN - 1);
     world.bill.tally = Some(Tally::silent());
     world.play_until(2 * SPAN);
     let tally = world.bill.tally.take().unwrap_or_default();
-    FenceRow { daemons, radix, kinds: tally.kinds.clone(), spent: tally.spent(SPAN) }
+    FenceRow { daemons, radix, data, kinds: tally.kinds.clone(), spent: tally.spent(SPAN) }
 }
 
 /// The rows as a markdown table.
 #[must_use]
 pub fn fence_table(rows: &[FenceRow]) -> String {
     let [heads, line] = Spent::HEADS;
-    let mut out = format!("| daemons | radix | {heads}\n|--:|--:|{line}\n");
-    for FenceRow { daemons, radix, spent, .. } in rows {
+    let mut out = format!("| daemons | radix | bytes of each | {heads}\n|--:|--:|--:|{line}\n");
+    for FenceRow { daemons, radix, data, spent, .. } in rows {
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "| {daemons} | {radix} | {spent}");
+        let _ = writeln!(out, "| {daemons} | {radix} | {data} | {spent}");
     }
     out
 }
@@ -63,9 +66,12 @@ mod tests {
 
     #[test]
     fn a_fence_goes_up_and_down_each_link_once() {
-        let FenceRow { kinds, spent, .. } = fence(200, 8);
+        let FenceRow { kinds, spent, .. } = fence(200, 8, 8);
         assert_eq!((kinds["collective-part"], kinds["collective-done"]), (199, 199), "{kinds:?}");
         // The result goes to each daemon as a whole: 8 bytes of each, and a little around them.
         assert!((200 * 200 * 8..2 * 200 * 200 * 8).contains(&spent.bytes), "{spent:?}");
+        let empty = fence(200, 8, 0);
+        assert_eq!((empty.kinds["collective-part"], empty.kinds["collective-done"]), (199, 199), "{:?}", empty.kinds);
+        assert!(empty.spent.bytes < 200 * 200, "{:?}", empty.spent);
     }
 }

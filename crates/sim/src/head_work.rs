@@ -67,7 +67,7 @@ pub fn head_work(daemons: u32, radix: u32, clock: fn() -> Duration) -> Vec<WorkR
         scenario = scenario.with_job(at, job(1, "exit:0"), Expect::Code(0));
     }
     let scenario = scenario.with_job(1_000 * SPAN, job(1, "exit:0"), Expect::Code(0));
-    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
     world.begin();
     world.play_until(SPAN - 1);
     let kinds = [
@@ -101,7 +101,7 @@ fn in_a_full_dvm(daemons: u32, radix: u32, clock: fn() -> Duration) -> WorkRow {
         scenario = scenario.with_job(SPAN, job(1, "exit:0"), Expect::Code(0));
         scenario.jobs.last_mut().into_iter().for_each(|plan| plan.client.patient = true);
     }
-    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
     world.begin();
     world.play_until(SPAN - 1);
     let each = spent_until(&mut world, 2 * SPAN, REQUESTS, clock);

@@ -67,7 +67,7 @@ pub struct RepairRow {
 fn idle_world(daemons: u32, radix: u32) -> World {
     let scenario = Scenario { persistent: true, ..Scenario::calm(1, daemons, radix) };
     let scenario = scenario.with_job(100 * WATCHED, job(1, "exit:0"), Expect::Code(0));
-    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
     world.begin();
     world.play_until(SETTLED);
     world

@@ -73,7 +73,7 @@ pub use mutation::Mutation;
 pub use network::Weather;
 pub use replay::{Replay, replay};
 pub use rng::Rng;
-pub use scale::{ScaleRow, scale, scale_table};
+pub use scale::{OneJobRow, ScaleRow, one_job, one_job_table, scale, scale_table};
 pub use scenario::{Ending, Expect, FULL, Fate, JobPlan, Scenario, job};
 pub use sizes::{SizeRow, sizes, sizes_table};
 pub use trace::Keep;

@@ -57,7 +57,7 @@ pub(crate) enum Waiting {
     Meeting(Vec<ProcId>),
 }
 
-/// Bytes that each daemon puts into a fence.
+/// Bytes that each daemon puts into a fence, unless a count wants others.
 pub(crate) const FENCE_BYTES: usize = 8;
 
 impl PmixSide {

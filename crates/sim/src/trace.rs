@@ -17,6 +17,8 @@ pub(crate) struct Trace {
 pub enum Keep {
     /// None; they are only hashed.
     Nothing,
+    /// None, and they are not written at all: for counts in a large DVM.
+    Unwritten,
     /// The last lines (their number), for the report of a failure.
     Last(usize, std::collections::VecDeque<String>),
     /// All of them.
@@ -33,15 +35,23 @@ impl Trace {
         Trace { hash: OFFSET, count: 0, line: String::new(), keep }
     }
 
+    /// False when nobody wants its lines, nor their hash.
+    pub(crate) fn is_written(&self) -> bool {
+        self.keep != Keep::Unwritten
+    }
+
     /// Writes one line about an event.
     pub(crate) fn record(&mut self, event: u64, text: Arguments<'_>) {
+        if !self.is_written() {
+            return;
+        }
         self.line.clear();
         // Writing to a string cannot fail.
         let _ = write!(self.line, "{event} ").and_then(|()| self.line.write_fmt(text));
         self.hash = mixed(self.hash, self.line.as_bytes());
         self.count += 1;
         match &mut self.keep {
-            Keep::Nothing => {}
+            Keep::Nothing | Keep::Unwritten => {}
             Keep::All(lines) => lines.push(self.line.clone()),
             Keep::Last(limit, lines) => {
                 // Most lines are dropped; their memory is used for the next.
@@ -63,7 +73,7 @@ impl Trace {
     #[must_use]
     pub(crate) fn into_lines(self) -> Vec<String> {
         match self.keep {
-            Keep::Nothing => Vec::new(),
+            Keep::Nothing | Keep::Unwritten => Vec::new(),
             Keep::All(lines) => lines,
             Keep::Last(_, lines) => lines.into(),
         }

@@ -22,13 +22,14 @@ use crate::host::Host;
 use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
 use crate::manager::Manager;
-use crate::messages::Messages;
+use crate::messages;
 use crate::mutation::Mutation;
 use crate::mutation::families::FamilyMutations;
 use crate::mutation::losses::LossMutations;
 use crate::mutation::resizes::ResizeMutations;
 use crate::mutation::waits::WaitMutations;
 use crate::network::Network;
+use crate::pmix::FENCE_BYTES;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
 use crate::scenario::{Ending, Fate, Scenario, UNIT};
@@ -64,7 +65,6 @@ pub(crate) struct World {
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
     pub(crate) steps: Steps,
     pub(crate) manager: Manager,
-    pub(crate) messages: Messages,
     /// Output files that could not be written: their daemon hears of them before anything else.
     pub(crate) lost_files: Vec<Input>,
     loss_mutations: LossMutations,
@@ -85,6 +85,8 @@ pub(crate) struct World {
     /// Microseconds for which processes have held their slots while they worked.
     pub(crate) held: u64,
     pub(crate) stdin_left: usize,
+    /// Bytes that each daemon puts into a fence.
+    pub(crate) fence_bytes: usize,
     pub(crate) ready: bool,
     /// Submissions whose client has its reply, or is gone.
     pub(crate) settled: BTreeSet<RequestId>,
@@ -153,7 +155,6 @@ impl World {
             launches: BTreeMap::new(),
             steps: Steps::default(),
             manager: Manager::of(&scenario),
-            messages: Messages::default(),
             lost_files: Vec::new(),
             loss_mutations: LossMutations::default(),
             resize_mutations: ResizeMutations::default(),
@@ -168,6 +169,7 @@ impl World {
             works: BTreeMap::new(),
             held: 0,
             stdin_left: scenario.stdin_bytes,
+            fence_bytes: FENCE_BYTES,
             ready: false,
             settled: BTreeSet::new(),
             report: Report::default(),
@@ -182,7 +184,7 @@ impl World {
     pub(crate) fn begin(&mut self) {
         let config = head_config(&self.scenario);
         let local = self.local_node(DaemonRank::HEAD, "n0");
-        self.give_birth(DaemonRank::HEAD, Node::head(config, local));
+        self.give_birth(DaemonRank::HEAD, Node::head(config, local).reading_by(messages::read));
         for (i, job) in self.scenario.jobs.clone().into_iter().enumerate() {
             let id = RequestId(i as u64);
             self.request(job.at, id, job.request());
@@ -327,10 +329,12 @@ impl World {
             return;
         }
         let message = match &input {
-            Input::Link(LinkInput::Frame { frame, .. }) => self.messages.look(&frame.payload),
+            Input::Link(LinkInput::Frame { frame, .. }) => messages::look(&frame.payload),
             _ => None,
         };
-        self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
+        if self.trace.is_written() {
+            self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
+        }
         self.observe(&Observation::Input { rank, at: now, input: &input, message: message.as_deref() });
         let cause = self.scenario.mutation.map(|mutation| (mutation, input.clone()));
         self.loss_mutations.reach(&self.scenario, rank, &mut input);
@@ -355,10 +359,12 @@ impl World {
         }
         for effect in wanted {
             let message = match &effect {
-                Effect::Transmit { frame, .. } => self.messages.look(&frame.payload),
+                Effect::Transmit { frame, .. } => messages::look(&frame.payload),
                 _ => None,
             };
-            self.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
+            if self.trace.is_written() {
+                self.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
+            }
             self.observe(&Observation::Effect { rank, at: now, effect: &effect, message: message.as_deref() });
             self.apply(rank, effect, message.as_deref());
         }
@@ -457,7 +463,7 @@ impl World {
         if let Some(Fate::Dies(after)) = self.fate(rank) {
             self.queue.after(after, Event::Killed(rank));
         }
-        self.give_birth(rank, Node::daemon(ticket, local));
+        self.give_birth(rank, Node::daemon(ticket, local).reading_by(messages::read));
     }
 
     fn local_node(&mut self, rank: DaemonRank, name: &str) -> LocalNode {

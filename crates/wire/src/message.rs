@@ -1,5 +1,7 @@
 //! Messages between the machines, by addressee: the head, a daemon, or all daemons when the tree changes.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use ferrite_types::{CampaignId, DaemonRank, Duration, JobId, PmixStatus, PreloadEntry, ProcId, Rank, RankSet, Signal};
 use serde::{Deserialize, Serialize};
@@ -364,7 +366,7 @@ pub enum DaemonMessage {
     },
     /// Head to the daemons that host processes of the job, and to others whose processes may meet them: each starts
     /// its own processes, if any.
-    Launch(Box<LaunchOrder>),
+    Launch(Arc<LaunchOrder>),
     /// Head to hosting daemons: processes have failed, and the job goes on without them.
     ProcsFailed {
         /// The job.

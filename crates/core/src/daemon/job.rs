@@ -72,13 +72,12 @@ impl LocalJob {
 
 impl Daemon {
     /// Handles the launch order: starts the job's local processes, or records a job that has none here (spec L18).
-    pub(super) fn on_launch(&mut self, order: LaunchOrder, cx: &mut Cx) {
+    pub(super) fn on_launch(&mut self, order: Arc<LaunchOrder>, cx: &mut Cx) {
         let id = order.job;
         // The order to leave has overtaken this one: the head ends these processes with the node.
         if self.jobs.contains_key(&id) || self.is_leaving() {
             return;
         }
-        let order = Arc::new(order);
         let oversubscribed = self.is_oversubscribed(order.map.on_daemon(self.me).count());
         let registration = Registration {
             order: order.clone(),

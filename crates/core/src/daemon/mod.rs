@@ -168,7 +168,7 @@ impl Daemon {
             DaemonMessage::Retire(procs) => self.on_retire(&procs, cx),
             DaemonMessage::SpawnedEnded { parent, job, code } => self.on_spawned_ended(parent, job, code, cx),
             DaemonMessage::SessionReply { id, result } => self.on_session_reply(id, result, cx),
-            DaemonMessage::Launch(order) => self.on_launch(*order, cx),
+            DaemonMessage::Launch(order) => self.on_launch(order, cx),
             DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             DaemonMessage::Restart(order) => self.on_restart(order, cx),
             DaemonMessage::Kill(job) => self.on_kill(job, cx),

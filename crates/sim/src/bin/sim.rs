@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use ferrite_sim::{
     Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, collectives_table, fence, fence_table,
-    head_work, head_work_table, idle, idle_table, minimize, repair, repair_table, replay, run, scale, scale_table,
-    sizes, sizes_table, story, workload_table,
+    head_work, head_work_table, idle, idle_table, minimize, one_job, one_job_table, repair, repair_table, replay, run,
+    scale, scale_table, sizes, sizes_table, story, workload_table,
 };
 use ferrite_types::DaemonRank;
 
@@ -301,11 +301,10 @@ impl Words {
         let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most).collect();
         let mut is_well = true;
         if wants("jobs") {
-            // Each virtual daemon has the map of its job. There is no room for those of processes on 100,000 nodes.
-            let jobs_of = |n| if n == 1 || n > MOST_MAPS { vec![(n, 1)] } else { vec![(n, 1), (n, n)] };
-            let daemons = [1, 10, 100, 1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most);
-            let rows: Vec<_> = daemons.flat_map(jobs_of).map(|(n, procs)| scale(n, radix, procs)).collect();
-            println!("{}", scale_table(&rows));
+            let rows: Vec<_> = large.iter().map(|&n| scale(n, radix, n)).collect();
+            println!("A DVM with a job of one process on each node:\n\n{}", scale_table(&rows));
+            let single: Vec<_> = large.iter().map(|&n| one_job(n, radix)).collect();
+            println!("A job of one process on the last node:\n\n{}", one_job_table(&single));
             is_well = rows.iter().all(|row| row.failure.is_none());
         }
         if wants("losses") {
@@ -317,7 +316,7 @@ impl Words {
             println!("Changes of size:\n\n{}", sizes_table(&changes));
         }
         if wants("fences") {
-            let fences: Vec<_> = large.iter().filter(|n| **n <= MOST_MAPS).map(|&n| fence(n, radix)).collect();
+            let fences: Vec<_> = large.iter().flat_map(|&n| [fence(n, radix, 0), fence(n, radix, 8)]).collect();
             println!("A fence of one process on each node:\n\n{}", fence_table(&fences));
         }
         if wants("collectives") {
@@ -340,8 +339,6 @@ impl Words {
 
 /// The tables of `sim scale`.
 const SCALE_TABLES: [&str; 7] = ["jobs", "losses", "changes", "fences", "collectives", "idle", "head"];
-/// The most daemons of a simulation in which each has a process.
-const MOST_MAPS: u32 = 10_000;
 
 /// The settings of the command line for all scenarios.
 #[derive(Clone, Copy)]

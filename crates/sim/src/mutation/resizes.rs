@@ -227,7 +227,7 @@ impl ResizeMutations {
             Mutation::OtherSession => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
                     Message::Daemon(DaemonMessage::Launch(mut order)) => {
-                        order.session.0 += 1;
+                        std::sync::Arc::make_mut(&mut order).session.0 += 1;
                         Some(Message::Daemon(DaemonMessage::Launch(order)))
                     }
                     _ => None,

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::RankSet;
+use crate::DaemonRank;
 
 /// The largest number of ranges in a set of runs: a few bytes could name any number of them, and fill the memory.
 const MOST_RANGES: usize = 1 << 17;
@@ -33,8 +34,8 @@ impl From<RankSet> for Encoded {
         let runs = runs(&steps);
         let ranges_size = steps.iter().map(size).sum::<usize>();
         let runs_size = runs.iter().map(|(step, times)| size(step) + varint(*times)).sum::<usize>();
-        let bits_size = match set.ranges.as_slice() {
-            [(first, _), .., (_, last)] => varint(*first) + (last - first) as usize / 8 + 1,
+        let bits_size = match (set.first(), set.ranges().last()) {
+            (Some(DaemonRank(first)), Some((_, last))) => varint(first) + (last - first) as usize / 8 + 1,
             _ => usize::MAX,
         };
         match ranges_size.min(runs_size).min(bits_size) {
@@ -67,12 +68,12 @@ impl TryFrom<Encoded> for RankSet {
 
 fn steps(set: &RankSet) -> Vec<Step> {
     let mut next = 0u32;
-    let step = |(first, last): &(u32, u32)| {
+    let step = |(first, last): (u32, u32)| {
         let step = (first - next, last - first);
         next = last.saturating_add(2);
         step
     };
-    set.ranges.iter().map(step).collect()
+    set.ranges().map(step).collect()
 }
 
 fn runs(steps: &[Step]) -> Vec<(Step, u32)> {
@@ -88,7 +89,7 @@ fn runs(steps: &[Step]) -> Vec<(Step, u32)> {
 
 fn bits(set: &RankSet) -> Encoded {
     let first = set.first().map_or(0, |rank| rank.0);
-    let last = set.ranges.last().map_or(0, |(_, last)| *last);
+    let last = set.ranges().last().map_or(0, |(_, last)| last);
     let mut bytes = vec![0u8; (last - first) as usize / 8 + 1];
     for rank in set.iter() {
         let at = rank.0 - first;
@@ -106,22 +107,22 @@ fn from_steps(steps: impl Iterator<Item = Step>) -> Result<RankSet, &'static str
         Some((first, last))
     };
     let ranges = steps.map(range).collect::<Option<_>>();
-    ranges.map(|ranges| RankSet { ranges }).ok_or("these ranges go beyond the last rank")
+    ranges.map(RankSet::of_ranges).ok_or("these ranges go beyond the last rank")
 }
 
 fn from_bits(first: u32, bytes: &[u8]) -> Result<RankSet, &'static str> {
-    let mut set = RankSet::new();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
     for (place, byte) in bytes.iter().enumerate() {
         for bit in (0..8).filter(|bit| byte >> bit & 1 == 1) {
             let at = u32::try_from(place * 8 + bit).ok().and_then(|at| first.checked_add(at));
             let rank = at.ok_or("these bits go beyond the last rank")?;
-            match set.ranges.last_mut() {
+            match ranges.last_mut() {
                 Some((_, last)) if *last + 1 == rank => *last = rank,
-                _ => set.ranges.push((rank, rank)),
+                _ => ranges.push((rank, rank)),
             }
         }
     }
-    Ok(set)
+    Ok(RankSet::of_ranges(ranges))
 }
 
 /// The bytes of a step in a message.
@@ -137,7 +138,6 @@ fn varint(number: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DaemonRank;
 
     fn bytes(set: &RankSet) -> Vec<u8> {
         postcard::to_stdvec(set).expect("a set can be encoded")

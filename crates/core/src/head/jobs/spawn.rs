@@ -381,7 +381,7 @@ impl Head {
         }
         let strangers = self.pool.reachable(&strangers);
         let order = self.launch_order(job, Vec::new());
-        cx.multicast(Dest::Many(strangers.clone()), DaemonMessage::Launch(Box::new(order)));
+        cx.multicast(Dest::Many(strangers.clone()), DaemonMessage::Launch(order.into()));
         if let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) {
             launch.known_at.insert_all(&strangers);
         }

@@ -195,7 +195,7 @@ impl Head {
         // The environment for all jobs of the DVM comes first, so that the job's own wins.
         let order = self.launch_order(job, self.config.env.iter().chain(&job.env).cloned().collect());
         self.launch_sets(&order, &audience);
-        cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
+        cx.multicast(Dest::Many(audience), DaemonMessage::Launch(order.into()));
         self.membership_changes(id);
     }
 
