@@ -30,7 +30,7 @@ pub struct Alike<'a> {
 }
 
 /// Places a job on the first nodes with free slots, and looks at no other node. `nodes` are all nodes by their numbers;
-/// the job may use each of `alike` wholly. `None` says nothing: [`crate::place`] looks at all nodes
+/// the job may use each of `alike` wholly. `None` says nothing: [`crate::place()`] looks at all nodes
 /// (spec L144).
 #[must_use]
 pub fn place_on_free(spec: &JobSpec, nodes: &[NodeRecord], alike: Alike<'_>, occupancy: &Occupancy) -> Option<JobMap> {
