@@ -93,7 +93,7 @@ fn filled(spec: &JobSpec) -> Option<Filled<'_>> {
     Some(Filled { app, request, np })
 }
 
-/// What a job that fills nodes needs of them.
+/// The needs of a job that fills node after node.
 struct Need<'a> {
     np: u32,
     takes: &'a Amounts,

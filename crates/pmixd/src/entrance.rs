@@ -108,7 +108,7 @@ pub(crate) unsafe extern "C" fn writev(file: c_int, parts: *const libc::iovec, c
     // SAFETY: the caller's promise.
     let written = unsafe { libc::syscall(libc::SYS_writev, file, parts, count) };
     if written > 0 {
-        // What is no connection refuses it.
+        // A file that is no connection refuses the option, and that does not matter.
         let _ = descriptor(file).map(|file| set_tcp_quickack(file, true));
     }
     written as isize

@@ -1,6 +1,6 @@
 //! The time of a fence with data by other ways than the tree, in a model of a network: each daemon has a link of one
 //! byte a nanosecond in each direction, and each message takes ten microseconds more. `sim scale collectives` shows it;
-//! `docs/design/collectives.md` says what follows.
+//! `docs/design/collectives.md` draws the conclusion.
 //!
 //! Every way gives each daemon the data of all. What a processor does with a byte is not in the model.
 
@@ -9,7 +9,7 @@ type Nanos = u64;
 
 /// The time from the first byte sent to the first byte received.
 const LATENCY: Nanos = 10_000;
-/// What a daemon forwards before it has the rest, where a way works in pieces (bytes).
+/// The size of a piece, where a daemon forwards one before it has the rest (bytes).
 const PIECE: u64 = 32 * 1024;
 /// The radix of the tree by default.
 const WIDE: usize = 64;
@@ -42,7 +42,7 @@ impl Way {
     ];
 }
 
-/// What one fence costs.
+/// The cost of one fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
     /// The time until the last daemon has all data.

@@ -106,7 +106,7 @@ impl Programs {
 struct Bench {
     programs: Programs,
     launchers: Launchers,
-    /// Where the traces of a run are.
+    /// The directory of the traces of a run.
     dir: PathBuf,
     /// The nodes besides this one.
     others: Vec<String>,

@@ -33,7 +33,7 @@ struct Moment {
     cpu: u64,
 }
 
-/// What a rank has written.
+/// The trace of one rank.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rank {
     began: Moment,
@@ -114,7 +114,7 @@ impl Rank {
     }
 }
 
-/// What was written about the launcher's command, in nanoseconds.
+/// The record of the launcher's command, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Command {
     start: u64,
