@@ -201,6 +201,11 @@ const TESTS: &[(&str, &str, &[&str])] = &[
         "a_node_that_does_not_answer_is_named_and_the_others_are_cleaned_up",
         &["ferrite_launch_timeout"],
     ),
+    (
+        "crates/core/tests/spreads.rs",
+        "few_bytes_few_daemons_and_zero_mean_the_routing_tree",
+        &["ferrite_second_tree_bytes"],
+    ),
     ("crates/core/tests/sizes.rs", "the_usual_time_is_a_parameter", &["ferrite_resize_time"]),
     (
         "crates/core/tests/policy.rs",

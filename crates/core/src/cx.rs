@@ -6,8 +6,9 @@ use bytes::Bytes;
 use ferrite_router::{Streams, Tree};
 use ferrite_types::{CampaignId, DaemonRank, Duration, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Dest, HeadMessage, Message};
+use ferrite_wire::{Dest, HeadMessage, Message, SpreadMessage};
 
+use crate::spread::Addressees;
 use crate::transport::Link;
 use crate::{Effect, Effects, RequestId, Timer, Transition};
 
@@ -20,6 +21,8 @@ pub(crate) enum Outgoing {
     Direct(DaemonRank, Message),
     /// To every daemon, acknowledged; the head is told when all have processed it.
     Xcast(Message, Purpose),
+    /// A message of the head to these daemons, over a tree of its own (see [`crate::spread`]).
+    Spread(Addressees, Message),
     /// No message: the route over the link to this neighbour works again.
     Renewed(DaemonRank),
     /// No message: close the link to this daemon once everything before is sent.
@@ -70,6 +73,11 @@ impl Cx<'_> {
     }
 
     pub(crate) fn send_head(&mut self, message: HeadMessage) {
+        self.send(DaemonRank::HEAD, message);
+    }
+
+    /// Sends a message about a spread to the head.
+    pub(crate) fn send_head_about(&mut self, message: SpreadMessage) {
         self.send(DaemonRank::HEAD, message);
     }
 

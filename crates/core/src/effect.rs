@@ -13,10 +13,10 @@ use ferrite_types::{
 use ferrite_wire::control::{BatchId, BatchStart, EndedJobs, JobDetail, Reply};
 use ferrite_wire::{
     CollectiveResult, Contact, EventRange, Fact, Found, Frame, LaunchOrder, LogRecord, PmixEvent, ProcFailure,
-    ProcessSet, Resize, Served, Stream, Ticket, TimeWarning,
+    ProcessSet, Resize, Served, SpreadMessage, Stream, Ticket, TimeWarning,
 };
 
-use crate::input::{LogId, PmixToken, RelayId, RequestId};
+use crate::input::{Lane, LogId, PmixToken, RelayId, RequestId};
 use crate::timer::Timer;
 
 /// One request of a machine to the driver.
@@ -45,6 +45,8 @@ pub enum Effect {
         /// The neighbour at the other end of the link.
         peer: DaemonRank,
     },
+    /// An order about a lane.
+    Lane(LaneEffect),
     /// Starts a daemon, or the daemons of a common ticket. `LauncherEnded` answers.
     LaunchDaemon {
         /// The daemon's rank; of several, the first.
@@ -330,6 +332,29 @@ pub enum Effect {
         /// The exit code.
         code: u8,
     },
+}
+
+/// Effects for lanes.
+#[derive(Clone, Debug)]
+pub enum LaneEffect {
+    /// Opens a lane. `Up` or `Lost` answers.
+    Open {
+        /// The lane.
+        lane: Lane,
+        /// The addresses at which the other daemon listens.
+        contact: Contact,
+        /// The time at which the driver gives up.
+        deadline: Timestamp,
+    },
+    /// Sends a message over a lane, after all earlier ones. It is dropped when the lane is gone.
+    Say {
+        /// The lane.
+        lane: Lane,
+        /// The message.
+        message: SpreadMessage,
+    },
+    /// Sends what is queued and closes a lane, or ends its call. No `Lost` follows.
+    Close(Lane),
 }
 
 /// Effects for batches.

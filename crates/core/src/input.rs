@@ -10,7 +10,7 @@ use ferrite_types::{
 use ferrite_wire::control::{BatchId, Request, SessionOrder, Submission};
 use ferrite_wire::{
     CollectiveKind, CollectiveResult, ControlOrder, DataCall, EventRange, EventSource, FilePiece, Frame, GroupEntry,
-    GroupPart, LogEntry, Members, PmixEvent, ResizeRequest, StartError, Stream, Subject,
+    GroupPart, LogEntry, Members, PmixEvent, ResizeRequest, SpreadId, SpreadMessage, StartError, Stream, Subject,
 };
 
 use crate::effect::{Account, Recalled};
@@ -59,6 +59,8 @@ pub enum Input {
     Relay(RelayInput),
     /// An event on a link to another daemon.
     Link(LinkInput),
+    /// An event on a lane to another daemon.
+    Lane(LaneInput),
     /// An input for the head; daemons get none.
     Head(HeadInput),
     /// An input for the daemon of this node.
@@ -101,6 +103,36 @@ pub enum LinkInput {
         from: DaemonRank,
         /// The whole frame.
         frame: Frame,
+    },
+}
+
+/// A connection of two daemons that are neighbours in the tree of a spread. It lives as long as the spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lane {
+    /// The daemon at the other end.
+    pub peer: DaemonRank,
+    /// The spread.
+    pub spread: SpreadId,
+}
+
+/// Events on lanes.
+#[derive(Clone, Debug)]
+pub enum LaneInput {
+    /// A lane that this daemon has opened is up. The other end learns of it with the first message.
+    Up(Lane),
+    /// A message has arrived.
+    Heard {
+        /// The lane.
+        lane: Lane,
+        /// The message.
+        message: SpreadMessage,
+    },
+    /// A lane is lost, was closed by the other side, or could not be opened.
+    Lost {
+        /// The lane.
+        lane: Lane,
+        /// The cause, in words.
+        cause: String,
     },
 }
 

@@ -18,6 +18,7 @@ mod node;
 mod output;
 mod preload;
 mod relay;
+mod spread;
 mod timer;
 mod transport;
 
@@ -26,13 +27,13 @@ pub(crate) use ferrite_types::pmix_status;
 pub use config::{HeadConfig, LocalNode};
 pub use daemon::TIDY_MS;
 pub use effect::{
-    Account, BatchEffect, Effect, Effects, PmixEffect, Recall, Recalled, Registration, RelayEffect, Share, Sink,
-    SpawnRequest, StageEffect, Transition,
+    Account, BatchEffect, Effect, Effects, LaneEffect, PmixEffect, Recall, Recalled, Registration, RelayEffect, Share,
+    Sink, SpawnRequest, StageEffect, Transition,
 };
 pub use head::{ERROR_STATES, Head, LAUNCH_STATES, state_tables};
 pub use input::{
-    AbortScope, BatchInput, DaemonInput, HeadInput, Input, LinkInput, LogCall, LogForm, LogId, LogStep, PmixCall,
-    PmixToken, RelayId, RelayInput, RequestId,
+    AbortScope, BatchInput, DaemonInput, HeadInput, Input, Lane, LaneInput, LinkInput, LogCall, LogForm, LogId,
+    LogStep, PmixCall, PmixToken, RelayId, RelayInput, RequestId,
 };
 pub use node::{Node, Reader};
 pub use output::date_of;

@@ -12,8 +12,9 @@ use ferrite_wire::{CodecError, Message, Order as Passing, Ticket, TreeMessage};
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::{Daemon, Settings};
 use crate::head::Head;
+use crate::spread::Spreads;
 use crate::transport::{Delivery, Transport};
-use crate::{Effect, Effects, HeadConfig, Input, LinkInput, LinkTimer, LocalNode, Timer};
+use crate::{Effect, Effects, HeadConfig, Input, LaneInput, LinkInput, LinkTimer, LocalNode, Timer};
 
 /// The number of silent intervals after which a link is dead.
 const SILENT_INTERVALS: u64 = 3;
@@ -32,6 +33,7 @@ pub struct Node {
     daemon: Daemon,
     head: Option<Head>,
     outbox: VecDeque<Outgoing>,
+    spreads: Spreads,
     heartbeat: Heartbeat,
     departures: Departures,
     reader: Reader,
@@ -78,6 +80,7 @@ impl Node {
             daemon,
             head,
             outbox: VecDeque::new(),
+            spreads: Spreads::default(),
             heartbeat,
             departures: Departures::default(),
             reader: |payload| Message::decode(payload),
@@ -113,6 +116,7 @@ impl Node {
     fn dispatch(&mut self, now: Timestamp, input: Input, fx: &mut Effects) {
         match input {
             Input::Link(input) => self.on_link(now, input, fx),
+            Input::Lane(input) => self.on_lane(now, input, fx),
             Input::Head(input) => self.by_head(now, fx, |head, cx| head.handle(input, cx)),
             Input::Daemon(input) => self.by_daemon(now, fx, |daemon, cx| daemon.handle(input, cx)),
             Input::Timer(Timer::Link(timer)) => self.on_link_timer(now, timer, fx),
@@ -153,6 +157,25 @@ impl Node {
         act(daemon, &mut cx);
     }
 
+    fn by_spreads<T>(&mut self, now: Timestamp, fx: &mut Effects, act: impl FnOnce(&mut Spreads, &mut Cx) -> T) -> T {
+        let mut spreads = std::mem::take(&mut self.spreads);
+        let (_, _, mut cx) = self.parts(now, fx);
+        let result = act(&mut spreads, &mut cx);
+        self.spreads = spreads;
+        result
+    }
+
+    fn on_lane(&mut self, now: Timestamp, input: LaneInput, fx: &mut Effects) {
+        let payload = self.by_spreads(now, fx, |spreads, cx| spreads.on_lane(input, cx));
+        self.take_spread(now, payload, fx);
+    }
+
+    /// Handles the message of a spread, which is one of the head.
+    fn take_spread(&mut self, now: Timestamp, payload: Option<Bytes>, fx: &mut Effects) {
+        let here = payload.map(|payload| Delivery::Here { origin: DaemonRank::HEAD, payload, xcast: None });
+        self.deliver(now, here, fx);
+    }
+
     fn on_link(&mut self, now: Timestamp, input: LinkInput, fx: &mut Effects) {
         match input {
             LinkInput::LinkUp { peer } => self.on_link_up(now, peer, fx),
@@ -175,6 +198,7 @@ impl Node {
             LinkTimer::Leavers => self.on_leavers_timer(now, fx),
             LinkTimer::Heartbeat => self.on_heartbeat(now, fx),
             LinkTimer::Probe => self.transport.on_probe_timer(now, fx),
+            LinkTimer::Spreads => self.by_spreads(now, fx, Spreads::on_timer),
         }
     }
 
@@ -258,7 +282,10 @@ impl Node {
                 match &purpose {
                     // All daemons have their places again, so messages that were lost with the dead can be found.
                     Purpose::Deaths(_) => self.transport.ask_everybody(now, fx),
-                    Purpose::Shrink { targets, .. } => targets.iter().for_each(|rank| self.transport.departed(rank)),
+                    Purpose::Shrink { targets, .. } => {
+                        targets.iter().for_each(|rank| self.transport.departed(rank));
+                        self.by_spreads(now, fx, |spreads, cx| spreads.lose(targets, cx));
+                    }
                     Purpose::Wireup | Purpose::Grow(_) | Purpose::Exit => {}
                 }
                 if let (_, Some(head), mut cx) = self.parts(now, fx) {
@@ -309,11 +336,18 @@ impl Node {
     }
 
     fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) -> RankSet {
+        if let Message::Spread(message) = message {
+            let payload = self.by_spreads(now, fx, |spreads, cx| spreads.on_message(origin, message, cx));
+            self.take_spread(now, payload, fx);
+            return RankSet::new();
+        }
         let (daemon, head, mut cx) = self.parts(now, fx);
         match (message, head) {
             (Message::Tree(TreeMessage::Died { ranks }), _) => self.on_died(now, &ranks, fx),
             (Message::Tree(TreeMessage::Shrink { targets }), _) => return self.on_shrink(now, &targets, fx),
             (Message::Daemon(message), _) => daemon.receive(origin, message, &mut cx),
+            // Handled above.
+            (Message::Spread(_), _) => {}
             (Message::Head(message), Some(head)) => head.receive(origin, message, &mut cx),
             (Message::Head(message), None) => {
                 let text = format!(
@@ -330,6 +364,7 @@ impl Node {
     /// Handles the head's declaration of deaths: first the tree, then the machines that talk along it.
     fn on_died(&mut self, now: Timestamp, ranks: &RankSet, fx: &mut Effects) {
         let (adoption, complete) = self.transport.repair(now, ranks, fx);
+        self.by_spreads(now, fx, |spreads, cx| spreads.lose(ranks, cx));
         let (daemon, _, mut cx) = self.parts(now, fx);
         daemon.on_died(ranks, &adoption, &mut cx);
         for delivery in complete {
@@ -393,6 +428,10 @@ impl Node {
                     // Only broadcasts return neighbours to wait for.
                     let _ = self.receive(now, self.me, message, fx);
                 }
+            }
+            Outgoing::Spread(to, message) => {
+                let message = message.encode();
+                self.by_spreads(now, fx, |spreads, cx| spreads.start(to, message, cx));
             }
             Outgoing::Direct(peer, message) => self.transport.send_direct(now, peer, &message, fx),
             Outgoing::Renewed(peer) => self.transport.renewed(now, peer, fx),

@@ -25,6 +25,8 @@ pub enum LinkTimer {
     Heartbeat,
     /// The next probe of a daemon that owes an acknowledgement.
     Probe,
+    /// At the head: the next question to daemons that have not confirmed a spread.
+    Spreads,
 }
 
 /// Timers of the head.

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ferrite_core::{
-    Account, BatchInput, DaemonInput, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink,
-    Transition,
+    Account, BatchInput, DaemonInput, Effect, Effects, HeadInput, Input, LaneEffect, LocalNode, Node, RelayEffect,
+    RequestId, Sink, Transition,
 };
 use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, JobId, PictureFormat, Rank, Signal, Timestamp};
@@ -439,6 +439,11 @@ impl Engine {
                 self.links.connect(peer, contact, self.clock.instant(deadline), insist);
             }
             Effect::CloseLink { peer } => self.links.close(peer),
+            Effect::Lane(LaneEffect::Open { lane, contact, deadline }) => {
+                self.links.open_lane(lane, contact, self.clock.instant(deadline));
+            }
+            Effect::Lane(LaneEffect::Say { lane, message }) => self.links.say(lane, message),
+            Effect::Lane(LaneEffect::Close(lane)) => self.links.close_lane(lane),
             Effect::LaunchDaemon { rank, command, ticket } => self.launch(rank, command, ticket),
             Effect::AbandonLaunch { rank } => self.launcher.abandon(rank),
             Effect::SetTimer { timer, at } => self.timers.set(timer, at),

@@ -14,6 +14,7 @@ use crate::count::Phase;
 use crate::event::Event;
 use crate::invariants::Observation;
 use crate::mutation::Mutation;
+use crate::network::LinkId;
 use crate::pmix::Waiting;
 use crate::process::Process;
 use crate::queue::Time;
@@ -30,8 +31,9 @@ impl World {
             Effect::Connect { peer, contact, deadline, insist } => {
                 let until = self.hosts.get(&rank).map_or(0, |h| h.world_time(deadline));
                 let delay = self.network.delay();
-                self.queue.after(delay, Event::Call { from: rank, peer, contact, until, insist });
+                self.queue.after(delay, Event::Call { from: rank, peer, contact, until, insist, lane: None });
             }
+            Effect::Lane(effect) => self.lane(rank, effect),
             Effect::CloseLink { peer } => {
                 if let Some(id) = self.hosts.get_mut(&rank).and_then(|h| h.links.remove(&peer)) {
                     self.close_end(rank, peer, id, "connection closed by peer");
@@ -149,7 +151,6 @@ impl World {
         let Some(id) = self.hosts.get(&rank).and_then(|h| h.links.get(&peer).copied()) else {
             return;
         };
-        let header = Frame { payload: Bytes::new(), ..frame.clone() }.encode().len();
         let kind = match (&frame.kind, message) {
             (FrameKind::XcastAck { .. }, _) => "xcast-ack",
             (FrameKind::Probe(_), _) => "probe",
@@ -160,6 +161,12 @@ impl World {
                 message.map_or("damaged", Message::kind)
             }
         };
+        self.post([rank, peer], id, frame, kind);
+    }
+
+    /// Sends a frame over a link or a lane, and notes its cost.
+    pub(crate) fn post(&mut self, [rank, peer]: [DaemonRank; 2], id: LinkId, frame: Frame, kind: &'static str) {
+        let header = Frame { payload: Bytes::new(), ..frame.clone() }.encode().len();
         let bytes = (PREFIX + header + frame.payload.len()) as u64;
         self.bill.frame(self.queue.now(), rank, peer, kind, bytes);
         if let Some(at) = self.network.send(self.queue.now(), id, rank) {

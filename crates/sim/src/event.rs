@@ -2,7 +2,7 @@
 
 use ferrite_core::{Input, RequestId, Timer};
 use ferrite_types::{DaemonRank, ExtensionId, JobId, ProcId};
-use ferrite_wire::{Contact, Frame};
+use ferrite_wire::{Contact, Frame, SpreadId};
 
 use crate::fault::Fault;
 use crate::network::LinkId;
@@ -19,8 +19,8 @@ pub(crate) enum Event {
     LinkDown { at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &'static str },
     /// A frame arrives.
     Arrive { from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame },
-    /// A daemon calls another.
-    Call { from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool },
+    /// A daemon calls another: for a link, or for the lane of a spread.
+    Call { from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool, lane: Option<SpreadId> },
     /// The deadline of an accepted call passes.
     CallLapses { from: DaemonRank, peer: DaemonRank, id: LinkId },
     /// A timer is due, unless it was set again or cancelled.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Input, LinkInput};
+use ferrite_core::{Input, Lane, LinkInput};
 use ferrite_types::DaemonRank;
 
 use crate::event::Event;
@@ -51,6 +51,9 @@ impl World {
             return;
         }
         self.close_end(from, peer, id, "connection reset by peer");
+        if let Some(spread) = self.lanes.get(&id).copied() {
+            return self.lose_lane(from, Lane { peer, spread }, "connection timed out");
+        }
         let linked = self.hosts.get(&from).is_some_and(|host| host.links.contains_key(&peer));
         if !linked {
             let cause = "connection timed out".to_owned();
@@ -93,6 +96,7 @@ mod tests {
             contact: Contact(vec![address(PEER)]),
             until: 4 * SECOND,
             insist: false,
+            lane: None,
         };
         world.queue.at(SECOND, Event::Fault(Fault::SlowUplink(CALLER, delay, 3 * SECOND)));
         world.queue.at(SECOND, call);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ferrite_core::{Node, Timer};
+use ferrite_core::{Lane, Node, Timer};
 use ferrite_types::{DaemonRank, ProcId, Timestamp};
 
 use crate::event::Event;
@@ -18,6 +18,7 @@ pub(crate) struct Host {
     pub(crate) skew: Time,
     /// Links as the daemon knows them.
     pub(crate) links: BTreeMap<DaemonRank, LinkId>,
+    pub(crate) lanes: BTreeMap<Lane, LinkId>,
     /// Timers that are set, each with the number of its setting.
     pub(crate) timers: BTreeMap<Timer, u64>,
     pub(crate) procs: BTreeMap<ProcId, Process>,
@@ -42,6 +43,7 @@ impl Host {
             node,
             skew,
             links: BTreeMap::new(),
+            lanes: BTreeMap::new(),
             timers: BTreeMap::new(),
             procs: BTreeMap::new(),
             pmix: PmixSide::default(),

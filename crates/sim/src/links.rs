@@ -4,9 +4,9 @@
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use ferrite_core::{Input, LinkInput};
+use ferrite_core::{Input, Lane, LaneInput, LinkInput};
 use ferrite_types::DaemonRank;
-use ferrite_wire::{Contact, Frame};
+use ferrite_wire::{Contact, Frame, SpreadId};
 
 use crate::event::Event;
 use crate::network::LinkId;
@@ -14,6 +14,9 @@ use crate::queue::Time;
 use crate::world::World;
 
 const PORT: u16 = 7000;
+
+/// Who calls whom, and the spread for whose lane; `None` = for a link.
+type Call = (DaemonRank, DaemonRank, Option<SpreadId>);
 
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,9 @@ impl World {
         if !self.handshakes.comes_up(id, at) {
             return;
         }
+        if let Some(spread) = self.lanes.get(&id).copied() {
+            return self.lane_up(at, Lane { peer, spread }, id);
+        }
         let Some(host) = self.hosts.get(&at) else {
             // The peer died while the link came up.
             return self.close_end(at, peer, id, "connection reset by peer");
@@ -59,6 +65,9 @@ impl World {
 
     pub(crate) fn link_down(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &str) {
         self.network.forget(id, at);
+        if let Some(spread) = self.lanes.get(&id).copied() {
+            return self.lane_down(at, Lane { peer, spread }, id, cause);
+        }
         let Some(host) = self.hosts.get_mut(&at) else { return };
         if host.links.get(&peer) == Some(&id) {
             host.links.remove(&peer);
@@ -78,6 +87,9 @@ impl World {
     }
 
     pub(crate) fn arrive(&mut self, from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame) {
+        if let Some(spread) = self.lanes.get(&id).copied() {
+            return self.heard(to, Lane { peer: from, spread }, id, &frame);
+        }
         let known = self.hosts.get(&to).and_then(|h| h.links.get(&from)) == Some(&id);
         if known && self.network.delivers(id, to) {
             self.deliver(to, Input::Link(LinkInput::Frame { from, frame }));
@@ -86,7 +98,7 @@ impl World {
 
     /// Makes a call, and repeats it until its deadline while there is no answer. A refusal ends it, unless the caller
     /// insists.
-    pub(crate) fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool) {
+    pub(crate) fn call(&mut self, (from, peer, lane): Call, contact: Contact, until: Time, insist: bool) {
         const AGAIN: Time = 50_000;
         if !self.hosts.contains_key(&from) {
             return;
@@ -95,13 +107,17 @@ impl World {
         let answer = self.answer(from, peer, &contact);
         let refused = answer == Answer::Refused;
         if answer == Answer::Accepted {
-            self.connect(from, peer, until);
+            self.connect((from, peer, lane), until);
         } else if now + AGAIN < until && (insist || !refused) {
-            self.queue.after(AGAIN, Event::Call { from, peer, contact, until, insist });
+            self.queue.after(AGAIN, Event::Call { from, peer, contact, until, insist, lane });
         } else {
             let cause = if refused { "connection refused" } else { "connection timed out" }.to_owned();
             let at = if insist || !refused { until.max(now) } else { now + self.small_delay() };
-            self.queue.at(at, Event::Input(from, Input::Link(LinkInput::ConnectFailed { peer, cause, refused })));
+            let input = match lane {
+                Some(spread) => Input::Lane(LaneInput::Lost { lane: Lane { peer, spread }, cause }),
+                None => Input::Link(LinkInput::ConnectFailed { peer, cause, refused }),
+            };
+            self.queue.at(at, Event::Input(from, input));
         }
     }
 
@@ -118,8 +134,9 @@ impl World {
         }
     }
 
-    fn connect(&mut self, from: DaemonRank, peer: DaemonRank, until: Time) {
+    fn connect(&mut self, (from, peer, lane): Call, until: Time) {
         let (id, accepted, connected) = self.network.open(self.queue.now(), from, peer);
+        self.lanes.extend(lane.map(|spread| (id, spread)));
         self.handshakes.begin(id, from, until);
         if connected > until {
             self.queue.at(until, Event::CallLapses { from, peer, id });

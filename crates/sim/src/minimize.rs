@@ -196,6 +196,7 @@ fn plain(s: &Scenario) -> Vec<Scenario> {
         fit(Scenario { slots: 1, ..s.clone() }),
         fit(Scenario { slots: (s.slots / 2).max(1), ..s.clone() }),
         Scenario { radix: 2, ..s.clone() },
+        Scenario { second_tree_bytes: None, ..s.clone() },
         Scenario { tree_spawn: false, steps: false, ..s.clone() },
     ]
 }

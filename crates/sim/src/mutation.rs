@@ -6,6 +6,7 @@
 pub(crate) mod families;
 pub(crate) mod losses;
 pub(crate) mod resizes;
+pub(crate) mod spreads;
 pub(crate) mod waits;
 
 use bytes::Bytes;
@@ -136,6 +137,16 @@ pub enum Mutation {
     AllHeldAborted,
     /// The report of a newcomer is not counted.
     UncountedReport,
+    /// Lanes are never closed.
+    KeptLane,
+    /// Each piece of a spread lacks a byte.
+    ShortPiece,
+    /// Nobody says which daemons below lack a spread's message.
+    NobodyLacks,
+    /// The head does not send a spread's message to those that lack it.
+    NoWhole,
+    /// A daemon confirms a spread when it begins.
+    EarlyHeld,
     /// The head's own node is told to leave.
     HeadLeaves,
     /// Mapped jobs are held for grows too.
@@ -546,6 +557,10 @@ impl Mutation {
         Mutation::EverDependent,
     ];
 
+    /// Faults about spreads (`spreads`).
+    pub const SPREADS: [Mutation; 5] =
+        [Mutation::KeptLane, Mutation::ShortPiece, Mutation::NobodyLacks, Mutation::NoWhole, Mutation::EarlyHeld];
+
     /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
@@ -662,9 +677,9 @@ impl Mutation {
                     wanted.push(Effect::Ready);
                 }
             }
-            // The modules `losses`, `resizes`, `waits` and `families` plant these.
+            // The modules `losses`, `resizes`, `waits`, `families` and `spreads` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::DEADLINES, &Mutation::SIZES, &Mutation::FILLS, &Mutation::QUEUES, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::GRACES, &Mutation::DEADLINES, &Mutation::SIZES, &Mutation::FILLS, &Mutation::QUEUES, &Mutation::SPREADS, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

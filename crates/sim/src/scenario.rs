@@ -59,6 +59,9 @@ pub struct Scenario {
     /// True when all nodes together have these units.
     #[serde(default)]
     pub shared_units: bool,
+    /// The parameter `ferrite_second_tree_bytes`; `None` = its default, which no scenario of a few daemons reaches.
+    #[serde(default)]
+    pub second_tree_bytes: Option<u32>,
     /// Jobs that processes spawn, by number.
     #[serde(default)]
     pub children: Vec<ChildPlan>,
@@ -212,6 +215,7 @@ impl Scenario {
             stdin_bytes: 0,
             elastic: Elastic::default(),
             backfill_s: usual_backfill(),
+            second_tree_bytes: None,
             units: None,
             shared_units: false,
             children: Vec::new(),

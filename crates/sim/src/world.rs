@@ -10,7 +10,7 @@ use ferrite_core::{Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, Loc
 use ferrite_rm::{Allocation, Source};
 use ferrite_types::{DaemonRank, ExitStatus, HostEntry, JobId, Signal, Topology};
 use ferrite_wire::control::Request;
-use ferrite_wire::{Contact, Ticket};
+use ferrite_wire::{Contact, SpreadId, Ticket};
 
 use crate::count::Bill;
 use crate::describe;
@@ -23,12 +23,12 @@ use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
 use crate::manager::Manager;
 use crate::messages;
-use crate::mutation::Mutation;
 use crate::mutation::families::FamilyMutations;
 use crate::mutation::losses::LossMutations;
 use crate::mutation::resizes::ResizeMutations;
 use crate::mutation::waits::WaitMutations;
-use crate::network::Network;
+use crate::mutation::{self, Mutation};
+use crate::network::{LinkId, Network};
 use crate::pmix::FENCE_BYTES;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
@@ -60,6 +60,8 @@ pub(crate) struct World {
     pub(crate) network: Network,
     pub(crate) partition: Partition,
     pub(crate) handshakes: Handshakes,
+    /// The links that are lanes, with their spreads.
+    pub(crate) lanes: BTreeMap<LinkId, SpreadId>,
     pub(crate) rng: Rng,
     pub(crate) hosts: BTreeMap<DaemonRank, Host>,
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
@@ -149,6 +151,7 @@ impl World {
             network,
             partition: Partition::default(),
             handshakes: Handshakes::default(),
+            lanes: BTreeMap::new(),
             rng,
             queue: Queue::default(),
             hosts: BTreeMap::new(),
@@ -301,7 +304,9 @@ impl World {
             Event::LinkUp { at, peer, id } => self.link_up(at, peer, id),
             Event::LinkDown { at, peer, id, cause } => self.link_down(at, peer, id, cause),
             Event::Arrive { from, to, id, frame } => self.arrive(from, to, id, frame),
-            Event::Call { from, peer, contact, until, insist } => self.call(from, peer, contact, until, insist),
+            Event::Call { from, peer, contact, until, insist, lane } => {
+                self.call((from, peer, lane), contact, until, insist);
+            }
             Event::CallLapses { from, peer, id } => self.call_lapses(from, peer, id),
             Event::Timer { rank, timer, setting } => self.timer_due(rank, timer, setting),
             Event::DaemonStarts(rank) => self.daemon_starts(rank),
@@ -356,6 +361,7 @@ impl World {
             self.resize_mutations.tamper(*mutation, rank, cause, &mut wanted);
             self.wait_mutations.tamper(*mutation, rank, cause, &mut wanted);
             self.family_mutations.tamper(*mutation, rank, &mut wanted);
+            mutation::spreads::tamper(*mutation, cause, &mut wanted);
         }
         for effect in wanted {
             let message = match &effect {
@@ -402,6 +408,9 @@ impl World {
         self.observe(&Observation::Gone { rank, at: now, how, running: host.running() });
         for (peer, id) in &host.links {
             self.close_end(rank, *peer, *id, "connection closed by peer");
+        }
+        for (lane, id) in &host.lanes {
+            self.close_end(rank, lane.peer, *id, "connection closed by peer");
         }
         // Timers of ended daemons may still be in the queue; the run ends with the last daemon.
         self.report.end = now;
@@ -519,6 +528,9 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
     if elastic.policy_pause_s > 0 && scenario.mutation != Some(Mutation::IdlePolicy) {
         params.push(("ferrite_elastic_policy", "fill".to_owned()));
         params.push(("ferrite_elastic_pause", elastic.policy_pause_s.to_string()));
+    }
+    if let Some(bytes) = scenario.second_tree_bytes {
+        params.push(("ferrite_second_tree_bytes", bytes.to_string()));
     }
     if elastic.mode {
         params.push(("prte_elastic_mode", "1".to_owned()));

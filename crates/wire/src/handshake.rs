@@ -5,8 +5,10 @@ use ferrite_types::DaemonRank;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::SpreadId;
+
 /// Version of the daemons' protocol, increased with every change of a message; daemons of one DVM are the same build.
-pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0012");
+pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0013");
 
 /// Length of the preamble (bytes).
 pub const PREAMBLE_LEN: usize = 32;
@@ -59,13 +61,15 @@ pub fn check_preamble(theirs: &[u8; PREAMBLE_LEN]) -> Result<(), PreambleError> 
     })
 }
 
-/// The payload of the Noise handshake: the DVM and the rank of the sender.
+/// The payload of the Noise handshake: the DVM and the rank of the sender, and what the connection is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Name of the DVM.
     pub dvm: String,
     /// The sender's rank.
     pub rank: DaemonRank,
+    /// The spread whose lane the connection is to be; `None` = a link. The answerer says what the caller said.
+    pub lane: Option<SpreadId>,
 }
 
 impl Hello {

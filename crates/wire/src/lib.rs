@@ -23,6 +23,7 @@ mod query;
 mod relayed;
 pub mod remote;
 mod resize;
+mod spread;
 
 pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup};
 pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Part};
@@ -44,3 +45,4 @@ pub use resize::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, JobResize, JobResizeOutcome,
     JobResized, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SizeChange, SlotChange, TimeWarning,
 };
+pub use spread::{SpreadId, SpreadMessage};

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, ControlOrder, DaemonReport, DataCall, EventRange,
     Fact, FilePiece, Found, GroupEntry, LaunchFailure, LaunchOrder, LogRecord, Order, Part, PmixEvent, ProcEnd,
-    ProcFailure, ProcessSet, Resize, ResizeRequest, Restart, StartError, StdinDest, Stream, Subject, TimeWarning,
-    Wireup, control,
+    ProcFailure, ProcessSet, Resize, ResizeRequest, Restart, SpreadMessage, StartError, StdinDest, Stream, Subject,
+    TimeWarning, Wireup, control,
 };
 
 /// The payload of a frame.
@@ -22,6 +22,8 @@ pub enum Message {
     Daemon(DaemonMessage),
     /// For every process of the DVM: a change of the tree.
     Tree(TreeMessage),
+    /// For the head or a daemon: about a spread.
+    Spread(SpreadMessage),
 }
 
 /// Messages to the head.
@@ -596,7 +598,9 @@ impl Message {
     pub fn order(&self) -> Order {
         match self {
             Message::Daemon(DaemonMessage::Wireup(_)) | Message::Tree(TreeMessage::Died { .. }) => Order::ProcessFirst,
-            Message::Head(_) | Message::Tree(TreeMessage::Shrink { .. }) | Message::Daemon(_) => Order::ForwardFirst,
+            Message::Head(_) | Message::Tree(TreeMessage::Shrink { .. }) | Message::Daemon(_) | Message::Spread(_) => {
+                Order::ForwardFirst
+            }
         }
     }
 
@@ -607,6 +611,7 @@ impl Message {
             Message::Head(message) => message.kind(),
             Message::Daemon(message) => message.kind(),
             Message::Tree(message) => message.kind(),
+            Message::Spread(message) => message.kind(),
         }
     }
 }
@@ -722,6 +727,12 @@ impl DaemonMessage {
 impl From<DaemonMessage> for Message {
     fn from(message: DaemonMessage) -> Message {
         Message::Daemon(message)
+    }
+}
+
+impl From<SpreadMessage> for Message {
+    fn from(message: SpreadMessage) -> Message {
+        Message::Spread(message)
     }
 }
 

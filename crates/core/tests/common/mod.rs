@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use ferrite_core::{
-    AbortScope, BatchEffect, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, LogId,
-    Node, PmixCall, PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink, StageEffect, Timer,
+    AbortScope, BatchEffect, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, Lane, LaneEffect, LaneInput,
+    LinkInput, LocalNode, LogId, Node, PmixCall, PmixEffect, PmixToken, Recall, Recalled, RelayEffect, RequestId, Sink,
+    StageEffect, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
@@ -113,6 +114,11 @@ pub struct Cluster {
     pub reads: Vec<(ProcId, Stream)>,
     /// Processes that pause in the middle of a line do so for want of a processor.
     pub writers_run: bool,
+    /// Daemons that answer no call for a lane, and daemons that take nothing from their lanes.
+    pub unreachable_by_lanes: BTreeSet<DaemonRank>,
+    pub deaf_to_lanes: BTreeSet<DaemonRank>,
+    /// Lanes that are up, as each end sees them.
+    pub lanes: BTreeSet<(DaemonRank, Lane)>,
     /// Frames from the first to the second are lost.
     lossy: Option<(DaemonRank, DaemonRank)>,
     /// Moves when a timer is fired.
@@ -279,6 +285,9 @@ impl Cluster {
             stack_limits: Vec::new(),
             ready_for_debug: Vec::new(),
             writers_run: false,
+            unreachable_by_lanes: BTreeSet::new(),
+            deaf_to_lanes: BTreeSet::new(),
+            lanes: BTreeSet::new(),
             lossy: None,
             now: Timestamp(1),
         }
@@ -579,8 +588,34 @@ impl Cluster {
         if self.flowing { self.input(at, input) } else { self.withheld.push((at, input)) }
     }
 
+    fn lane(&mut self, at: DaemonRank, effect: LaneEffect) {
+        let other_end = |lane: Lane| (lane.peer, Lane { peer: at, spread: lane.spread });
+        match effect {
+            LaneEffect::Open { lane, .. } if self.unreachable_by_lanes.contains(&lane.peer) => {
+                self.input(at, Input::Lane(LaneInput::Lost { lane, cause: "no answer".to_owned() }));
+            }
+            LaneEffect::Open { lane, .. } => {
+                self.lanes.extend([(at, lane), other_end(lane)]);
+                self.input(at, Input::Lane(LaneInput::Up(lane)));
+            }
+            LaneEffect::Say { lane, .. } if self.deaf_to_lanes.contains(&lane.peer) => {}
+            LaneEffect::Say { lane, message } => {
+                let (to, lane) = other_end(lane);
+                self.input(to, Input::Lane(LaneInput::Heard { lane, message }));
+            }
+            LaneEffect::Close(lane) => {
+                let (to, there) = other_end(lane);
+                self.lanes.remove(&(at, lane));
+                if self.lanes.remove(&(to, there)) {
+                    self.input(to, Input::Lane(LaneInput::Lost { lane: there, cause: "closed".to_owned() }));
+                }
+            }
+        }
+    }
+
     fn execute(&mut self, at: DaemonRank, effect: Effect) {
         match effect {
+            Effect::Lane(effect) => self.lane(at, effect),
             Effect::Transmit { peer, .. } if self.lossy == Some((at, peer)) => {}
             Effect::Transmit { peer, frame } => self.input(peer, Input::Link(LinkInput::Frame { from: at, frame })),
             Effect::Connect { peer, .. } if self.nodes.contains_key(&peer) => self.link(at, peer),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_types::DaemonRank;
-use ferrite_wire::Contact;
+use ferrite_wire::{Contact, SpreadId};
 use snow::StatelessTransportState;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -38,12 +38,12 @@ pub(super) struct Failed {
     pub(super) refused: bool,
 }
 
-/// Returns a confirmed connection to `peer`, or the reason why there is none. With `insist` it tries every address
-/// again until the deadline; otherwise it gives up an address that refuses. A connection that is no longer wanted when
-/// it is answered is dropped.
+/// Returns a confirmed connection to `peer`, for a link or for the lane of a spread, or the reason why there is none.
+/// With `insist` it tries every address again until the deadline; otherwise it gives up an address that refuses. A
+/// connection that is no longer wanted when it is answered is dropped.
 pub(super) async fn call(
     me: &Identity,
-    peer: DaemonRank,
+    (peer, lane): (DaemonRank, Option<SpreadId>),
     contact: &Contact,
     deadline: Instant,
     insist: bool,
@@ -61,7 +61,7 @@ pub(super) async fn call(
         attempts.spawn_local(async move {
             // A refusal at one address ends the head start over the others.
             let _ = tokio::time::timeout(delay, refusal.notified()).await;
-            let attempt = try_address(&me, peer, address, deadline, insist).await;
+            let attempt = try_address(&me, (peer, lane), address, deadline, insist).await;
             if attempt.as_ref().is_err_and(|failure| failure.refused) {
                 refusal.notify_waiters();
             }
@@ -97,7 +97,7 @@ pub(super) async fn call(
 /// Tries one address again and again, as long as another try can succeed.
 async fn try_address(
     me: &Identity,
-    peer: DaemonRank,
+    called: (DaemonRank, Option<SpreadId>),
     address: SocketAddr,
     deadline: Instant,
     insist: bool,
@@ -105,7 +105,7 @@ async fn try_address(
     let mut pause = FIRST_RETRY;
     let mut last: Option<HandshakeError> = None;
     loop {
-        let attempt = timeout_at(deadline, try_once(me, peer, address)).await;
+        let attempt = timeout_at(deadline, try_once(me, called, address)).await;
         match attempt {
             Ok(Ok(answered)) => return Ok(answered),
             // The listener there belongs to another DVM, and this will not change. Without `insist` the address was
@@ -141,12 +141,12 @@ fn is_refusal(error: &HandshakeError) -> bool {
 
 async fn try_once(
     me: &Identity,
-    peer: DaemonRank,
+    (peer, lane): (DaemonRank, Option<SpreadId>),
     address: SocketAddr,
 ) -> Result<(TcpStream, StatelessTransportState), HandshakeError> {
     let mut stream = TcpStream::connect(address).await?;
     tune(&stream);
-    let handshake = handshake::call(&mut stream, me, peer);
+    let handshake = handshake::call(&mut stream, me, peer, lane);
     let noise = tokio::time::timeout(HANDSHAKE_LIMIT, handshake)
         .await
         .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no answer to the handshake"))??;

@@ -10,7 +10,7 @@ use std::io;
 use std::rc::Rc;
 
 use ferrite_types::DaemonRank;
-use ferrite_wire::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
+use ferrite_wire::{Hello, PREAMBLE_LEN, PreambleError, SpreadId, check_preamble, preamble};
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -66,10 +66,11 @@ pub(super) async fn call(
     stream: &mut TcpStream,
     me: &Identity,
     called: DaemonRank,
+    lane: Option<SpreadId>,
 ) -> Result<StatelessTransportState, HandshakeError> {
     let mut noise = start(me, true)?;
     let mut first = preamble().to_vec();
-    first.extend_from_slice(&greeting(&mut noise, me)?);
+    first.extend_from_slice(&greeting(&mut noise, me, lane)?);
     stream.write_all(&first).await?;
     read_preamble(stream).await?;
     let theirs = read_greeting(stream, &mut noise).await?;
@@ -86,22 +87,22 @@ pub(super) async fn confirm(stream: &mut TcpStream, noise: &StatelessTransportSt
     Ok(stream.write_all(&message).await?)
 }
 
-/// Runs the answerer's half; returns the caller after its confirmation.
+/// Runs the answerer's half; returns the caller after its confirmation, and the spread whose lane it wants.
 pub(super) async fn answer(
     stream: &mut TcpStream,
     me: &Identity,
-) -> Result<(DaemonRank, StatelessTransportState), HandshakeError> {
+) -> Result<(DaemonRank, Option<SpreadId>, StatelessTransportState), HandshakeError> {
     stream.write_all(&preamble()).await?;
     read_preamble(stream).await?;
     let mut noise = start(me, false)?;
     let theirs = read_greeting(stream, &mut noise).await?;
-    let reply = greeting(&mut noise, me)?;
+    let reply = greeting(&mut noise, me, theirs.lane)?;
     stream.write_all(&reply).await?;
     let noise = into_transport(noise)?;
     let mut confirmation = [0; TAG];
     read_exact(stream, &mut confirmation).await?;
     noise.read_message(0, &confirmation, &mut [0; TAG]).map_err(|_| HandshakeError::Key)?;
-    Ok((theirs.rank, noise))
+    Ok((theirs.rank, theirs.lane, noise))
 }
 
 fn start(me: &Identity, calling: bool) -> Result<HandshakeState, HandshakeError> {
@@ -114,8 +115,8 @@ fn start(me: &Identity, calling: bool) -> Result<HandshakeState, HandshakeError>
     built.map_err(|e| io::Error::other(e).into())
 }
 
-fn greeting(noise: &mut HandshakeState, me: &Identity) -> Result<Vec<u8>, HandshakeError> {
-    let hello = Hello { dvm: me.dvm.clone(), rank: me.rank };
+fn greeting(noise: &mut HandshakeState, me: &Identity, lane: Option<SpreadId>) -> Result<Vec<u8>, HandshakeError> {
+    let hello = Hello { dvm: me.dvm.clone(), rank: me.rank, lane };
     let mut message = vec![0; MAX_HELLO];
     let length = noise.write_message(&hello.encode(), &mut message[2..]).map_err(io::Error::other)?;
     message[..2].copy_from_slice(&(length as u16).to_le_bytes());

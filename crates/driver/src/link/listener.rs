@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
+use ferrite_core::Lane;
 use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind as bind_socket, socket_with};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -72,7 +73,10 @@ pub(super) async fn accept(listener: TcpListener, shared: Rc<Shared>) {
 async fn greet(mut stream: TcpStream, from: SocketAddr, shared: Rc<Shared>) {
     tune(&stream);
     match answer(&mut stream, &shared.me).await {
-        Ok((peer, noise)) => {
+        Ok((peer, Some(spread), noise)) => {
+            shared.establish_lane(Lane { peer, spread }, stream, noise, false);
+        }
+        Ok((peer, None, noise)) => {
             if !shared.establish(stream, peer, noise, peer) {
                 tracing::debug!(%peer, "its call crossed ours");
             }

@@ -1,4 +1,5 @@
-//! Links between daemons: authenticated, encrypted TCP connections, at most one per neighbour.
+//! Links between daemons: authenticated, encrypted TCP connections, at most one per neighbour. Lanes are such
+//! connections too, one for each pair of neighbours in the tree of a spread.
 //!
 //! The engine calls [`Links`]; each connection is a task of its own that reports through the inbox. A caller that
 //! cannot prove that it belongs to the DVM is disconnected, with one line in the log, and disturbs no other link.
@@ -6,6 +7,7 @@
 mod call;
 mod handshake;
 pub(crate) mod interfaces;
+mod lane;
 mod listener;
 mod seal;
 
@@ -20,9 +22,9 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_core::{Input, LinkInput};
+use ferrite_core::{Input, Lane, LaneInput, LinkInput};
 use ferrite_types::DaemonRank;
-use ferrite_wire::{Contact, Frame};
+use ferrite_wire::{Contact, Frame, Message};
 use snow::StatelessTransportState;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -51,6 +53,7 @@ pub(crate) struct Links {
     shared: Rc<Shared>,
     contact: Contact,
     calls: BTreeMap<DaemonRank, AbortHandle>,
+    lane_calls: BTreeMap<Lane, AbortHandle>,
     listener: Listening,
 }
 
@@ -69,6 +72,7 @@ struct Shared {
     me: Identity,
     inbox: Inbox,
     table: RefCell<BTreeMap<DaemonRank, Link>>,
+    lanes: RefCell<BTreeMap<Lane, lane::End>>,
     /// The task of every connection that is not over.
     tasks: RefCell<Vec<JoinHandle<()>>>,
     /// Set while this process ends: connections are not closed but handed to its guard.
@@ -98,10 +102,12 @@ impl Links {
             me,
             inbox,
             table: RefCell::default(),
+            lanes: RefCell::default(),
             tasks: RefCell::default(),
             heir: RefCell::default(),
         });
-        Ok(Links { shared, contact, calls: BTreeMap::new(), listener: Listening::Not(reserved) })
+        let (calls, lane_calls) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Links { shared, contact, calls, lane_calls, listener: Listening::Not(reserved) })
     }
 
     /// Listens for other daemons; only the first call has an effect. A head calls it when it starts the first of them,
@@ -143,7 +149,7 @@ impl Links {
         let shared = Rc::clone(&self.shared);
         let task = tokio::task::spawn_local(async move {
             let still_wanted = || !shared.table.borrow().contains_key(&peer);
-            match call::call(&shared.me, peer, &contact, deadline, insist, still_wanted).await {
+            match call::call(&shared.me, (peer, None), &contact, deadline, insist, still_wanted).await {
                 Ok((stream, noise)) => {
                     shared.establish(stream, peer, noise, shared.me.rank);
                 }
@@ -176,11 +182,14 @@ impl Links {
         if let Listening::Now(accepting) = std::mem::replace(&mut self.listener, Listening::Over) {
             accepting.abort();
         }
-        for call in self.calls.values() {
+        for call in self.calls.values().chain(self.lane_calls.values()) {
             call.abort();
         }
         for link in self.shared.table.take().into_values() {
             link.muted.set(true);
+        }
+        for end in self.shared.lanes.take().into_values() {
+            end.mute();
         }
         let tasks = self.shared.tasks.take();
         let all = async {
@@ -230,15 +239,19 @@ impl Shared {
         }
         let (queue, frames) = mpsc::unbounded_channel();
         let muted = Rc::new(Cell::new(false));
-        let connection = Connection { shared: Rc::clone(self), peer, muted: Rc::clone(&muted) };
+        let connection = Connection { shared: Rc::clone(self), line: Line::Link(peer), muted: Rc::clone(&muted) };
         let calling = caller == self.me.rank;
-        let task = tokio::task::spawn_local(connection.run(stream, noise, calling, frames));
+        self.serve(connection.run(stream, noise, calling, frames));
         self.table.borrow_mut().insert(peer, Link { queue, caller, muted });
-        let mut tasks = self.tasks.borrow_mut();
-        tasks.retain(|task| !task.is_finished());
-        tasks.push(task);
         self.report(Input::Link(LinkInput::LinkUp { peer }));
         true
+    }
+
+    /// Lets the task of a connection run.
+    fn serve(&self, connection: impl Future<Output = ()> + 'static) {
+        let mut tasks = self.tasks.borrow_mut();
+        tasks.retain(|task| !task.is_finished());
+        tasks.push(tokio::task::spawn_local(connection));
     }
 
     fn report(&self, input: Input) {
@@ -247,10 +260,19 @@ impl Shared {
     }
 }
 
+/// The use of a connection.
+#[derive(Clone, Copy)]
+enum Line {
+    /// A link to this daemon.
+    Link(DaemonRank),
+    /// This lane.
+    Lane(Lane),
+}
+
 /// One connection's task.
 struct Connection {
     shared: Rc<Shared>,
-    peer: DaemonRank,
+    line: Line,
     muted: Rc<Cell<bool>>,
 }
 
@@ -286,16 +308,23 @@ impl Connection {
             },
         };
         if !self.muted.get() {
-            self.shared.table.borrow_mut().remove(&self.peer);
-            let peer = self.peer;
-            self.shared.report(Input::Link(LinkInput::LinkLost { peer, cause }));
+            self.shared.report(match self.line {
+                Line::Link(peer) => {
+                    self.shared.table.borrow_mut().remove(&peer);
+                    Input::Link(LinkInput::LinkLost { peer, cause })
+                }
+                Line::Lane(lane) => {
+                    self.shared.lanes.borrow_mut().remove(&lane);
+                    Input::Lane(LaneInput::Lost { lane, cause })
+                }
+            });
         }
     }
 
-    /// Hands the connection to the guard; true on success.
+    /// Hands a link to the guard; true on success.
     fn leave_open(&self, output: &OwnedWriteHalf) -> bool {
         let heir = self.shared.heir.borrow();
-        heir.as_ref().is_some_and(|heir| heir.hold(output.as_ref().as_fd()))
+        matches!(self.line, Line::Link(_)) && heir.as_ref().is_some_and(|heir| heir.hold(output.as_ref().as_fd()))
     }
 
     /// Passes frames on until the connection ends; returns the reason.
@@ -305,13 +334,23 @@ impl Connection {
         loop {
             let more = opener.receive(&mut frames).await;
             without_frame = if frames.is_empty() { without_frame + 1 } else { 0 };
-            if without_frame == READS_TO_TELL && !self.muted.get() {
+            if let Line::Link(peer) = self.line
+                && without_frame == READS_TO_TELL
+                && !self.muted.get()
+            {
                 without_frame = 0;
-                self.shared.report(Input::Link(LinkInput::LinkActivity { peer: self.peer }));
+                self.shared.report(Input::Link(LinkInput::LinkActivity { peer }));
             }
             for frame in frames.drain(..).filter(|_| !self.muted.get()) {
-                let from = self.peer;
-                self.shared.report(Input::Link(LinkInput::Frame { from, frame }));
+                let input = match self.line {
+                    Line::Link(from) => Input::Link(LinkInput::Frame { from, frame }),
+                    Line::Lane(lane) => match Message::decode(&frame.payload) {
+                        Ok(Message::Spread(message)) => Input::Lane(LaneInput::Heard { lane, message }),
+                        Ok(other) => return format!("it has sent {} over a lane", other.kind()),
+                        Err(error) => return error.to_string(),
+                    },
+                };
+                self.shared.report(input);
             }
             match more {
                 Ok(true) => {}

@@ -5,7 +5,8 @@ use tokio::task::LocalSet;
 
 use super::*;
 use crate::secret::Secret;
-use ferrite_core::LinkInput;
+use ferrite_core::{Lane, LaneInput, LinkInput};
+use ferrite_wire::{SpreadId, SpreadMessage};
 
 type Outbox = mpsc::UnboundedReceiver<Input>;
 
@@ -233,6 +234,7 @@ fn a_port_that_opens_late_is_still_reached() {
             me: Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(0), key: secret(7) },
             inbox,
             table: RefCell::default(),
+            lanes: RefCell::default(),
             tasks: RefCell::default(),
             heir: RefCell::default(),
         });
@@ -307,7 +309,7 @@ fn an_address_that_no_way_leads_to_does_not_keep_the_others_from_being_called() 
         let contact = Contact(nowhere.chain([there]).collect());
         // The usual head start of so many others takes longer.
         let deadline = Instant::now() + Duration::from_secs(3);
-        let answered = call::call(&child.shared.me, DaemonRank(0), &contact, deadline, false, || true).await;
+        let answered = call::call(&child.shared.me, (DaemonRank(0), None), &contact, deadline, false, || true).await;
         assert_eq!(answered.map(|(stream, _)| stream.peer_addr().unwrap()).map_err(|failed| failed.cause), Ok(there));
     });
 }
@@ -317,7 +319,8 @@ fn of_two_calls_that_cross_the_one_of_the_higher_rank_stays() {
     run(async {
         let (head, mut head_out, child, mut child_out) = pair().await;
         // As if it had been on its way already when the child's call came.
-        let crossing = call::call(&head.shared.me, DaemonRank(1), child.contact(), soon(), false, || true).await;
+        let crossing =
+            call::call(&head.shared.me, (DaemonRank(1), None), child.contact(), soon(), false, || true).await;
         let (mut stream, _) = crossing.unwrap();
         assert_eq!(stream.read(&mut [0]).await.unwrap(), 0, "the child hangs up on it");
         child.transmit(DaemonRank(0), frame(Bytes::from_static(b"up")));
@@ -375,5 +378,60 @@ fn nobody_can_call_before_the_port_is_open_and_the_address_stays() {
         child.connect(DaemonRank(0), contact, soon(), true);
         assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::LinkUp { peer: DaemonRank(0) })));
         assert!(matches!(next(&mut head_out).await, Input::Link(LinkInput::LinkUp { peer: DaemonRank(1) })));
+    });
+}
+
+/// The next event of a lane.
+async fn heard(outbox: &mut Outbox) -> LaneInput {
+    match next(outbox).await {
+        Input::Lane(input) => input,
+        other => panic!("an event of a lane, not {other:?}"),
+    }
+}
+
+#[test]
+fn a_lane_carries_messages_both_ways_beside_the_link_and_ends_where_it_is_closed() {
+    run(async {
+        let (mut head, mut head_out, child, mut child_out) = pair().await;
+        let (down, up) =
+            (Lane { peer: DaemonRank(1), spread: SpreadId(4) }, Lane { peer: DaemonRank(0), spread: SpreadId(4) });
+        head.open_lane(down, child.contact().clone(), soon());
+        assert!(matches!(heard(&mut head_out).await, LaneInput::Up(lane) if lane == down));
+        let piece = SpreadMessage::Piece(Bytes::from(vec![7; 300_000]));
+        head.say(down, piece.clone());
+        // The called side learns of the lane with the first message.
+        assert!(
+            matches!(heard(&mut child_out).await, LaneInput::Heard { lane, message } if lane == up && message == piece)
+        );
+        child.say(up, SpreadMessage::Ask(SpreadId(4)));
+        assert!(matches!(heard(&mut head_out).await, LaneInput::Heard { message: SpreadMessage::Ask(_), .. }));
+        // The link works as before, in both directions.
+        child.transmit(DaemonRank(0), frame(Bytes::from_static(b"a")));
+        assert!(matches!(next(&mut head_out).await, Input::Link(LinkInput::Frame { .. })));
+        head.close_lane(down);
+        assert!(matches!(heard(&mut child_out).await, LaneInput::Lost { lane, .. } if lane == up));
+        head.transmit(DaemonRank(1), frame(Bytes::from_static(b"b")));
+        assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::Frame { .. })));
+    });
+}
+
+#[test]
+fn a_lane_that_nobody_answers_is_lost_and_so_is_one_that_carries_something_else() {
+    run(async {
+        let (mut head, mut head_out, child, mut child_out) = pair().await;
+        let nobody = Lane { peer: DaemonRank(2), spread: SpreadId(1) };
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        head.open_lane(nobody, Contact(vec![closed]), soon());
+        let LaneInput::Lost { lane, cause } = heard(&mut head_out).await else { panic!("there is no lane") };
+        assert_eq!(lane, nobody);
+        assert!(cause.contains("refused"), "{cause}");
+
+        let lane = Lane { peer: DaemonRank(1), spread: SpreadId(1) };
+        head.open_lane(lane, child.contact().clone(), soon());
+        assert!(matches!(heard(&mut head_out).await, LaneInput::Up(_)));
+        let end = head.shared.lanes.borrow_mut().remove(&lane).unwrap();
+        end.send(frame(Message::Daemon(ferrite_wire::DaemonMessage::Exit).encode()));
+        let LaneInput::Lost { cause, .. } = heard(&mut child_out).await else { panic!("no such message") };
+        assert_eq!(cause, "it has sent exit over a lane");
     });
 }

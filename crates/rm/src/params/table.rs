@@ -182,6 +182,13 @@ pub const KNOWN: &[Known] = &[
         "what nodes have besides slots, for --resource and --mem: fpga=2 on each node, fpga=4@n1 on that one instead, dvm:licence=8 for what all nodes share, mem=16G in the place of the memory that the machine has",
     ),
     known(
+        "ferrite_second_tree_bytes",
+        Kind::Number(0, 1_000_000_000),
+        Some("4194304"),
+        "the data of a fence go down a second, narrow tree, in pieces, when a daemon would have to send its children so many \
+         bytes in all by the routing tree; 0 = never",
+    ),
+    known(
         "ferrite_sendmail",
         Kind::Text,
         None,

@@ -59,7 +59,9 @@ impl World {
     fn cut(&mut self, id: LinkId, [a, b]: [DaemonRank; 2], told: Vec<(DaemonRank, Time)>) {
         let now = self.queue.now();
         self.record(format_args!("{now} cut: {a} - {b}"));
-        self.observe(&Observation::Cut { ends: [a, b] });
+        if !self.lanes.contains_key(&id) {
+            self.observe(&Observation::Cut { ends: [a, b] });
+        }
         for (end, at) in told {
             let peer = if end == a { b } else { a };
             self.queue.at(at, Event::LinkDown { at: end, peer, id, cause: "connection timed out" });

@@ -22,6 +22,7 @@ mod held_not_failed;
 mod idle_slots;
 mod job_states;
 mod kin;
+mod lanes;
 mod launch_data;
 mod launch_fence;
 mod links;
@@ -231,6 +232,7 @@ impl Referee {
                 Box::new(orders_to_the_dead::OrdersToTheDead::default()),
                 Box::new(launch_data::LaunchData::default()),
                 Box::new(links::Links::default()),
+                Box::new(lanes::Lanes::default()),
                 Box::new(job_states::JobStates::default()),
                 Box::new(proc_states::ProcStates::default()),
                 Box::new(restarts::Restarts::default()),

@@ -7,6 +7,7 @@ use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::{Contact, DaemonMessage, Message};
 
 use crate::cx::{Cx, Outgoing};
+use crate::spread::Addressees;
 
 /// The contacts and the processes of daemons.
 #[derive(Debug)]
@@ -52,6 +53,11 @@ impl Contacts {
 
     pub(super) fn pid(&self, rank: DaemonRank) -> Option<u32> {
         self.pids.get(&rank).copied()
+    }
+
+    /// These daemons with their contacts; `None` when one of them is not known.
+    pub(super) fn of(&self, ranks: &RankSet) -> Option<Addressees> {
+        ranks.iter().map(|rank| Some((rank, self.known.get(&rank)?.clone()))).collect()
     }
 
     pub(super) fn homeless(&self) -> &RankSet {

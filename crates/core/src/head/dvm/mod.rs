@@ -19,6 +19,7 @@ use self::progress::Progress;
 use crate::LocalNode;
 use crate::cx::Cx;
 use crate::launches::{Launches, TicketBase};
+use crate::spread::Addressees;
 
 pub(in crate::head) use self::end::{CANCELLED, INTERRUPTED};
 pub(in crate::head) use self::losses::Loss;
@@ -110,6 +111,11 @@ impl Dvm {
     /// The process id of a daemon that has reported.
     pub(in crate::head) fn pid(&self, rank: DaemonRank) -> Option<u32> {
         self.contacts.pid(rank)
+    }
+
+    /// These daemons with their contacts; `None` when one of them is not known.
+    pub(in crate::head) fn contacts_of(&self, ranks: &RankSet) -> Option<Addressees> {
+        self.contacts.of(ranks)
     }
 
     /// Tells the new parents of orphans, or of daemons whose parent leaves, at which contacts these listen.

@@ -4,15 +4,19 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use ferrite_router::Rollups;
 use ferrite_types::{DaemonRank, JobId, RankSet};
 use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessage, Dest, Members, Part};
 
-use crate::cx::Cx;
+use crate::cx::{Cx, Outgoing};
 use crate::daemon::{concatenate, merge, participants};
 use crate::head::Head;
 use crate::head::counters::{Counted, Late};
 use crate::pmix_status::{PMIX_ERR_EXISTS, PMIX_ERR_LOST_CONNECTION};
+
+/// The most daemons for which a tree of its own gains nothing.
+const FEW: usize = 3;
 
 /// The head's record of the collectives of all jobs.
 #[derive(Debug, Default)]
@@ -86,10 +90,28 @@ impl Head {
         if result.is_ok() {
             self.jobs.connect(key);
         }
-        cx.multicast(
-            Dest::Many(self.pool.reachable(&everyone)),
-            DaemonMessage::CollectiveDone { key: key.clone(), result },
-        );
+        let size = result.as_ref().map_or(0, Bytes::len);
+        let message = DaemonMessage::CollectiveDone { key: key.clone(), result };
+        let mut to = self.pool.reachable(&everyone);
+        let narrow = self.pays_a_spread(to.len(), size);
+        match narrow.then(|| self.dvm.contacts_of(&to)).flatten() {
+            Some(mut elsewhere) => {
+                if to.remove(DaemonRank::HEAD) {
+                    cx.send(DaemonRank::HEAD, message.clone());
+                }
+                elsewhere.retain(|(rank, _)| *rank != DaemonRank::HEAD);
+                cx.out.push_back(Outgoing::Spread(elsewhere, message.into()));
+            }
+            None => cx.multicast(Dest::Many(to), message),
+        }
+    }
+
+    /// True when so many bytes for so many daemons had better go by a second, narrow tree: in the routing tree one
+    /// daemon would have to send too much (`ferrite_second_tree_bytes`, spec L157).
+    fn pays_a_spread(&self, daemons: usize, bytes: usize) -> bool {
+        let least = self.params.number("ferrite_second_tree_bytes").unwrap_or(0) as usize;
+        let children = daemons.min(self.radix() as usize);
+        least > 0 && daemons > FEW && bytes > 0 && children * bytes >= least
     }
 
     /// The daemons that host participants; `None` when one of the jobs is over.
