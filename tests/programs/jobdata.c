@@ -4,6 +4,7 @@
    with the binding that the kernel shows.
    `jobdata other PROGRAM`: the only rank spawns `PROGRAM child` and asks for data of the child's job, and the child for
    data of its parent's.
+   `jobdata topology`: each rank says whether it was told the topology of its node, or the status.
    `jobdata nobody`: all ranks ask at once for the size of a job that is not there, and each prints the status. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -126,6 +127,17 @@ static void spawn(const char *program)
     meet(nspace);
 }
 
+/* The key's name is that of all releases; the macro of new ones is not in pmix.h. */
+static void ask_topology(void)
+{
+    pmix_proc_t job;
+    pmix_value_t *xml = NULL;
+    PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
+    pmix_status_t status = PMIx_Get(&job, "pmix.hwlocxml2", NULL, 0, &xml);
+    if (status != PMIX_SUCCESS) printf("%u: %s\n", me.rank, name_of(status));
+    else printf("%u: %s\n", me.rank, strstr(xml->data.string, "type=\"PU\"") ? "told" : "told something else");
+}
+
 int main(int argc, char **argv)
 {
     pmix_value_t *parent;
@@ -139,6 +151,8 @@ int main(int argc, char **argv)
         pmix_status_t status = PMIx_Get(&who, PMIX_UNIV_SIZE, NULL, 0, &value);
         printf("%u hears %d\n", me.rank, status);
         PMIX_LOAD_PROCID(&who, me.nspace, PMIX_RANK_WILDCARD);
+    } else if (argc > 1 && !strcmp(argv[1], "topology")) {
+        ask_topology();
     } else if (argc > 1) {
         check("parent", PMIx_Get(&me, PMIX_PARENT_ID, NULL, 0, &parent));
         ask_other("the parent", parent->data.proc->nspace);

@@ -18,10 +18,12 @@ use std::os::raw::c_void;
     clippy::unwrap_used
 )]
 mod bindings;
+mod hwloc;
 mod library;
 mod session;
 
 pub use bindings::*;
+pub use hwloc::topology_xml;
 pub use library::{LIBPMIX_ENV, Library, OpenError, Version, search_path};
 pub use session::*;
 

@@ -65,6 +65,10 @@ pub struct JobInfo {
     pub uid: u32,
     /// The group that the processes run as.
     pub gid: u32,
+    /// True when the processes are to find the machine's topology themselves, because their user says how.
+    pub own_topology: bool,
+    /// The machine's topology in the XML of hwloc 2, once `ferrite-pmixd` has it. The processes need not look then.
+    pub topology: Option<String>,
     /// Further infos for the processes.
     pub extra: Vec<Info>,
 }
@@ -184,6 +188,11 @@ fn stop_infos(job: &JobInfo) -> Vec<Info> {
 /// about 10 microseconds and 8 kB, whether or not it is queried.
 pub const DETAILS_UP_TO: u32 = 256;
 
+/// Smallest number of a job's processes on a node for which the node's topology is found, so that they need not look
+/// themselves. It costs about four times what a process of Open MPI 5 saves, and a process of Open MPI 4.1 saves all of
+/// it.
+pub const SHARED_FROM: usize = 4;
+
 /// Returns the infos for `PMIx_server_register_nspace`. The cost grows with the processes *here* and with the number of
 /// nodes; the library derives the others from the two lists on demand.
 pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
@@ -203,6 +212,7 @@ pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     } else {
         infos.extend(job.local_node.and_then(|at| Some(node_array(job, at, job.nodes.get(at)?))));
     }
+    infos.extend(job.topology.as_deref().map(|xml| Info::new(sys::PMIX_HWLOC_XML_V2, xml)));
     infos.extend(job.extra.iter().cloned());
     infos
 }

@@ -39,9 +39,9 @@ pub fn installed() -> Result<(Version, std::path::PathBuf), OpenError> {
 
 pub use completer::Completer;
 pub use environment::{FrontDoor, PROCESS_ENV, compat_env};
-pub use ferrite_pmix_sys::{LIBPMIX_ENV, OpenError, Version};
+pub use ferrite_pmix_sys::{LIBPMIX_ENV, OpenError, Version, topology_xml};
 pub use gate::{Claim, FirstMessage, Greeting};
-pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc, Stop};
+pub use job::{AppInfo, DETAILS_UP_TO, JobInfo, LocalProc, NodeInfo, RemoteProc, SHARED_FROM, Stop};
 pub use replies::Replies;
 pub use server::{Audience, CalledBy, Error, Notice, OutputChannel, Server, ServerConfig};
 pub use socket::wake_at;

@@ -9,7 +9,7 @@ use crate::replies::{SendAnswer, answering};
 use crate::{CalledBy, JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
 
 /// Names the build; the process refuses a daemon that was built with another protocol.
-pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/9");
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/10");
 
 /// Exit code of a process that a daemon of another build has started.
 pub const OTHER_BUILD: i32 = 3;

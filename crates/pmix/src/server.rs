@@ -43,7 +43,8 @@ pub struct ServerConfig {
     pub hostname: String,
     /// True to admit tools, and to report those that vanish. The caller decides how they find the server.
     pub tool_support: bool,
-    /// True to give the machine's topology to clients in shared memory, so that each need not discover it.
+    /// True to look for the machine's topology beside the library's start, because a job follows whose processes get
+    /// it ([`crate::SHARED_FROM`]). The library itself shares nothing.
     pub share_topology: bool,
     /// The address of a tool that has started this launcher; it has to be the value of `PMIX_LAUNCHER_RNDZ_URI` too.
     /// The start calls the tool, and returns when it lets the launcher go on (`PMIX_DEBUGGER_RELEASE`);
@@ -674,7 +675,7 @@ fn check(call: &'static str, subject: &str, status: sys::pmix_status_t) -> Resul
 
 fn initialize(library: &Library, config: &ServerConfig) -> Result<(), Error> {
     let tmpdir = config.tmpdir.to_string_lossy().into_owned();
-    let mut infos = vec![
+    let infos = [
         Info::new(sys::PMIX_SERVER_TMPDIR, tmpdir.as_str()),
         Info::new(sys::PMIX_SYSTEM_TMPDIR, config.system_tmpdir.to_string_lossy().into_owned()),
         Info::new(sys::PMIX_SERVER_NSPACE, config.nspace.as_str()),
@@ -684,9 +685,6 @@ fn initialize(library: &Library, config: &ServerConfig) -> Result<(), Error> {
         // True would only make the library write files of its own, for a port that has to stay unknown.
         Info::new(sys::PMIX_SERVER_TOOL_SUPPORT, false),
     ];
-    if config.share_topology {
-        infos.push(Info::new(sys::PMIX_SERVER_SHARE_TOPOLOGY, true));
-    }
     let mut array = InfoArray::new(&infos);
     let mut module = module::table(library.version());
     let module_ptr = (&raw mut module).cast::<sys::pmix_server_module_t>();

@@ -10,11 +10,16 @@ mod caller;
 mod entrance;
 mod pace;
 mod serve;
+mod topology;
 
+use std::io::Write;
 use std::os::fd::OwnedFd;
 
 use ferrite_pmix::protocol::{BUILD, OTHER_BUILD};
-use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_dumpable_behavior,
+    set_parent_process_death_signal, setrlimit,
+};
 
 fn main() {
     std::process::exit(match std::env::args().nth(1).as_deref() {
@@ -24,6 +29,7 @@ fn main() {
             0
         }
         Some("--libpmix") => tell_library(),
+        Some(topology::ARGUMENT) => print_topology(),
         Some(build) if build.contains('/') => OTHER_BUILD,
         _ => {
             eprintln!(
@@ -43,6 +49,27 @@ fn tell_library() -> i32 {
         }
         Err(error) => {
             eprintln!("none: {error}");
+            1
+        }
+    }
+}
+
+/// Prints the topology of this machine for the process that is named (`topology`), and ends with it.
+fn print_topology() -> i32 {
+    let waiting = std::env::args().nth(2).and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+    let tied = set_parent_process_death_signal(Some(Signal::KILL));
+    if waiting.is_none() || getppid() != waiting || tied.is_err() {
+        eprintln!("ferrite-pmixd: nobody waits for the topology");
+        return 1;
+    }
+    let printed = ferrite_pmix::topology_xml()
+        .and_then(|xml| std::io::stdout().write_all(&xml).map_err(|error| error.to_string()));
+    match printed {
+        // The exit handlers of drivers are left out.
+        Ok(()) if std::io::stdout().flush().is_ok() => serve::leave(),
+        Ok(()) => 1,
+        Err(reason) => {
+            eprintln!("ferrite-pmixd: no topology: {reason}");
             1
         }
     }

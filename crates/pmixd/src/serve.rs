@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::topology::Topology;
 use crate::{caller, entrance, pace};
 use ferrite_pmix::protocol::{Frames, Order, Report, frame_report};
 use ferrite_pmix::{Error, JobInfo, Replies, Server, ServerConfig, Status};
@@ -22,6 +23,10 @@ pub(crate) fn run(daemon: UnixStream) -> i32 {
     let Some(Order::Start(config)) = orders.next() else {
         return 1;
     };
+    let mut topology = Topology::of_this_machine();
+    if config.share_topology {
+        topology.seek();
+    }
     match start(&config, &out) {
         Ok(server) => {
             if config.caller.is_some() {
@@ -32,7 +37,7 @@ pub(crate) fn run(daemon: UnixStream) -> i32 {
             }
             out.say(&Report::Started);
             while let Some(order) = orders.next() {
-                carry_out(order, &server, &out);
+                carry_out(order, &server, &mut topology, &out);
             }
         }
         Err(text) => {
@@ -115,12 +120,13 @@ fn start(config: &ServerConfig, out: &Arc<Out>) -> Result<Server, String> {
     })
 }
 
-fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
+fn carry_out(order: Order, server: &Server, topology: &mut Topology, out: &Arc<Out>) {
     let out = Arc::clone(out);
     match order {
         // The server runs already; a second start is an error of the daemon and changes nothing.
         Order::Start(_) => {}
-        Order::Register(job) => {
+        Order::Register(mut job) => {
+            job.topology = topology.of(&job);
             let done = make_directories(&job).map_err(|error| format!("its directories cannot be made: {error}"));
             let done = done.and_then(|()| server.register_job(&job).map_err(|error| error.to_string()));
             out.say(&Report::Registered(job.nspace, done));

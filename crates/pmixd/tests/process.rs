@@ -104,6 +104,23 @@ fn a_daemon_of_another_build_is_refused() {
     assert_eq!(run(&["0.0.0/0"]).0, Some(OTHER_BUILD));
 }
 
+/// It sees the devices that the library's own process leaves out, by which MPI libraries choose networks.
+#[test]
+fn the_topology_is_printed_for_the_process_that_waits() {
+    let own = std::process::id().to_string();
+    let (code, text) = run(&["--topology", &own]);
+    if code != Some(0) && text.contains("libhwloc") {
+        return eprintln!("SKIPPED: {text}");
+    }
+    assert_eq!(code, Some(0), "{text}");
+    for part in ["<topology version=\"2.0\">", "type=\"PU\"", "</topology>"] {
+        assert!(text.contains(part), "no {part}: {text}");
+    }
+    for other in ["1", "", "x"] {
+        assert_eq!(run(&["--topology", other]).0, Some(1), "{other:?} does not wait for it");
+    }
+}
+
 #[test]
 fn a_library_that_is_not_there_is_told_in_words() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -12,6 +12,7 @@ pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         a_process_reads_all_that_is_to_be_known_of_its_job,
         a_binding_is_told_in_the_form_that_libpmix_reads,
+        processes_that_are_many_on_a_node_are_told_its_topology,
         the_data_of_a_spawned_job_and_of_its_parent_can_be_read,
         each_that_asks_for_a_job_that_is_not_there_is_answered,
     ]
@@ -168,6 +169,22 @@ fn a_binding_is_told_in_the_form_that_libpmix_reads(c: &Context) -> Result<()> {
         let outcome = c.prterun(&format!("--host n0:2,n1:2 -n 4 {bind}"))?.program(&program)?.run()?.code(0)?;
         let right = outcome.stdout.lines().filter(|line| line.ends_with(told)).count();
         ensure!(right == 4, "{bind}:\n{}", outcome.stdout);
+    }
+    Ok(())
+}
+
+/// They need not look themselves then, as libpmix 5 and Open MPI do (spec L164).
+fn processes_that_are_many_on_a_node_are_told_its_topology(c: &Context) -> Result<()> {
+    let program = pmix_program("jobdata")?;
+    for (args, told) in [
+        ("--host n0:4,n1:1 -n 5", "told told told told NOT-FOUND"),
+        ("--host n0:3 -n 3", "NOT-FOUND NOT-FOUND NOT-FOUND"),
+        ("--host n0:4 -n 4 -x HWLOC_COMPONENTS=-pci", "NOT-FOUND NOT-FOUND NOT-FOUND NOT-FOUND"),
+    ] {
+        let run = c.prterun(&format!("{args} --map-by slot"))?.program(&program)?.words(["topology"])?;
+        let outcome = run.run()?.code(0)?;
+        let expected: Vec<String> = (0..).zip(told.split(' ')).map(|(rank, told)| format!("{rank}: {told}")).collect();
+        outcome.lines(&expected)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ferrite_core::Registration;
 use ferrite_pmix::{AppInfo, DETAILS_UP_TO, Info, JobInfo, LocalProc, NodeInfo, Proc, RemoteProc, Stop, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{AppContext, Device, JobMap, Placement, StopPoint, Topology};
+use ferrite_types::{AppContext, Device, EnvOp, JobMap, Placement, StopPoint, Topology};
 use ferrite_wire::LaunchOrder;
 
 use super::locality;
@@ -19,12 +19,31 @@ pub(super) struct Machine {
     pub(super) memory: Option<u64>,
     /// True when the domains of host names are part of the names (`prte_keep_fqdn_hostnames`).
     pub(super) keep_fqdn: bool,
+    /// True when variables of this daemon say how its processes find the topology.
+    pub(super) own_topology: bool,
 }
 
 /// Returns the size of this machine's memory, in bytes.
 pub(super) fn physical_memory() -> Option<u64> {
     let system = rustix::system::sysinfo();
     system.totalram.checked_mul(system.mem_unit.into()).filter(|bytes| *bytes > 0)
+}
+
+/// True when a variable of these says how hwloc or an MPI library finds the topology: the processes then look
+/// themselves, because they would not read it otherwise (spec L164).
+pub(super) fn names_a_topology(names: impl IntoIterator<Item = impl AsRef<str>>) -> bool {
+    let says_how =
+        |name: &str| (name.starts_with("HWLOC_") && name != "HWLOC_HIDE_ERRORS") || name.ends_with("_topo_file");
+    names.into_iter().any(|name| says_how(name.as_ref()))
+}
+
+/// True when the processes of the job find the topology themselves.
+pub(super) fn finds_topology(registration: &Registration, machine: &Machine) -> bool {
+    let ops = registration.order.spec.apps.iter().flat_map(|app| &app.env);
+    machine.own_topology
+        || names_a_topology(ops.map(|op| match op {
+            EnvOp::Set(name, _) | EnvOp::Unset(name) | EnvOp::Append(name, ..) | EnvOp::Prepend(name, ..) => name,
+        }))
 }
 
 /// Describes the job as this node's server presents it; `session_dir` contains the directory of the job.
@@ -61,6 +80,8 @@ pub(super) fn job_info(registration: &Registration, session_dir: &Path, machine:
         parent: order.parent.map(|parent| Proc::new(parent.job.nspace(&registration.dvm), parent.rank.0)),
         uid: rustix::process::getuid().as_raw(),
         gid: rustix::process::getgid().as_raw(),
+        own_topology: finds_topology(registration, machine),
+        topology: None,
         extra: target(registration),
     }
 }
@@ -246,7 +267,23 @@ pub(super) mod tests {
     }
 
     fn machine() -> Machine {
-        Machine { topology: Topology::uniform(1, 4, 1), memory: Some(1 << 30), keep_fqdn: false }
+        Machine { topology: Topology::uniform(1, 4, 1), memory: Some(1 << 30), keep_fqdn: false, own_topology: false }
+    }
+
+    #[test]
+    fn a_user_who_says_how_the_topology_is_found_keeps_that() {
+        let shared = |env: Vec<EnvOp>, own: bool| {
+            let mut registration = registration(0, "a");
+            let order = Arc::get_mut(&mut registration.order).expect("nobody else has it");
+            order.spec.apps.last_mut().expect("an app").env = env;
+            !job_info(&registration, Path::new("/s"), &Machine { own_topology: own, ..machine() }).own_topology
+        };
+        let set = |name: &str| vec![EnvOp::Set(name.to_owned(), "x".to_owned())];
+        assert!(shared(Vec::new(), false));
+        assert!(shared(set("HWLOC_HIDE_ERRORS"), false), "that only silences hwloc");
+        assert!(!shared(set("HWLOC_XMLFILE"), false));
+        assert!(!shared(set("OMPI_MCA_hwloc_base_topo_file"), false));
+        assert!(!shared(Vec::new(), true), "the daemon's own variables say so");
     }
 
     /// The same job with ranks 0 and 2 bound to core 1 of their nodes.

@@ -51,7 +51,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, PmixToken, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
-use ferrite_pmix::{Audience, FrontDoor, Info, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
+use ferrite_pmix::{Audience, FrontDoor, Info, Notice, Proc, SHARED_FROM, ServerConfig, Status, Upcall, compat_env};
 use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, Topology};
 use ferrite_wire::{
     EventInfo, EventRange, EventSource, Fact, PmixEvent, ProcFailure, ProcessSet, Resize, TimeWarning, ToolName,
@@ -188,7 +188,14 @@ impl PmixBridge {
             own_job: Cell::default(),
             hostname: hostname.to_owned(),
             session_dir: session_dir.clone(),
-            machine: Machine { topology: topology.clone(), memory: job::physical_memory(), keep_fqdn },
+            machine: Machine {
+                topology: topology.clone(),
+                memory: job::physical_memory(),
+                keep_fqdn,
+                own_topology: job::names_a_topology(
+                    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()),
+                ),
+            },
             jobs: RefCell::default(),
             names: RefCell::default(),
             sets: RefCell::default(),
@@ -609,11 +616,16 @@ impl Shared {
             rank: self.name.rank,
             hostname: self.hostname.clone(),
             tool_support: self.tools.get().is_some(),
-            share_topology: false,
+            share_topology: self.jobs.borrow().values().any(|job| self.shares_topology(job)),
             // A second process of the library would wait for a second release.
             caller: self.caller.borrow_mut().take().map(|caller| caller.address),
         };
         Library::start(&self.runner, config, events)
+    }
+
+    /// True when the library's process looks for the machine's topology for that job.
+    fn shares_topology(&self, job: &Job) -> bool {
+        job.local_size as usize >= SHARED_FROM && !job::finds_topology(&job.registration, &self.machine)
     }
 
     fn present(&self, library: &Library, job: &Job) {

@@ -157,3 +157,14 @@ fn a_node_is_known_by_its_short_name_too_and_this_one_by_its_memory() {
     assert!(!has(sys::PMIX_HOSTNAME_ALIASES) && !has(sys::PMIX_AVAIL_PHYS_MEMORY));
     assert_eq!((alias("10.0.0.1"), alias("n0"), alias(".x")), (None, None, None));
 }
+
+#[test]
+fn processes_are_told_the_topology_of_their_node_once_it_is_known() {
+    let told = |job: &JobInfo| {
+        let infos = describe(job, &Plain);
+        infos.into_iter().find(|info| info.is(sys::PMIX_HWLOC_XML_V2)).map(|info| info.value)
+    };
+    assert_eq!(told(&two_nodes()), None);
+    let job = JobInfo { topology: Some("<topology/>".to_owned()), ..two_nodes() };
+    assert_eq!(told(&job), Some(Value::from("<topology/>")));
+}
