@@ -6,8 +6,8 @@
 //! over a connection of their own, a *lane*, which is closed when all below have the message.
 //!
 //! Lanes may be lost, and daemons may stand still. So the head keeps the message until each addressee has confirmed it
-//! or is gone. Confirmations come up the lanes. Whoever may lack the message gets it as a whole by the routing tree; the
-//! head asks those of whom it has heard nothing for a second. Each daemon takes the message once.
+//! or is gone. Confirmations come up the lanes. Whoever may lack the message gets it as a whole by the routing tree;
+//! the head asks those of whom it has heard nothing for a second. Each daemon takes the message once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

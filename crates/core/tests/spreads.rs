@@ -43,7 +43,7 @@ fn got(dvm: &Cluster, kind: &str) -> Vec<u32> {
     dvm.received.iter().filter(|(_, kinds)| has(kinds)).map(|(rank, _)| rank.0).collect()
 }
 
-/// Spec L157.
+/// Lanes carry the data once (spec L157).
 #[test]
 fn each_daemon_gets_the_data_once_and_no_lane_is_left() {
     let mut dvm = dvm(9, "9");
@@ -56,7 +56,7 @@ fn each_daemon_gets_the_data_once_and_no_lane_is_left() {
     assert_eq!(done(&dvm, 9, 200), (0..9).collect::<Vec<_>>());
 }
 
-/// Spec L157.
+/// The limit is the parameter's (spec L157).
 #[test]
 fn few_bytes_few_daemons_and_zero_mean_the_routing_tree() {
     // Nine bytes for each of nine daemons are 81; three daemons never pay.
@@ -71,7 +71,7 @@ fn few_bytes_few_daemons_and_zero_mean_the_routing_tree() {
     assert!(got(&dvm, "collective-done").is_empty());
 }
 
-/// Spec L157.
+/// The head asks, and sends by the routing tree (spec L157).
 #[test]
 fn those_below_a_daemon_that_stands_still_get_the_data_from_the_head() {
     let mut dvm = dvm(9, "1");
@@ -100,7 +100,7 @@ fn a_daemon_that_cannot_be_called_gets_the_data_from_the_head_at_once_and_is_not
     assert!(got(&dvm, "spread-whole").contains(&2), "it was called again");
 }
 
-/// Spec L157.
+/// The dead are excused, and those below them get the data (spec L157).
 #[test]
 fn the_death_of_a_daemon_in_the_second_tree_costs_the_others_no_data() {
     let mut dvm = dvm(9, "1");

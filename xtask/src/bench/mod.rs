@@ -8,6 +8,7 @@ pub(crate) mod counts;
 mod daemons;
 pub(crate) mod dvm;
 pub(crate) mod elastic;
+pub(crate) mod fence;
 mod fill;
 pub(crate) mod init;
 pub(crate) mod launch;
@@ -42,6 +43,7 @@ cargo xtask bench counts [--write | --check] [--no-build]
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
+cargo xtask bench fence [--runs N] [--no-build]
 cargo xtask bench fill [--minutes N] [--write] [--no-build]
 cargo xtask bench init [--ranks N] [--runs N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
@@ -70,6 +72,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("launch") => launch::main,
         Some("dvm") => dvm::main,
         Some("elastic") => elastic::main,
+        Some("fence") => fence::main,
         Some("fill") => fill::main,
         Some("init") => init::main,
         Some("map") => map::main,

@@ -79,6 +79,10 @@ impl Times {
         self.add(End::Failed);
     }
 
+    pub(super) fn hung(&mut self) {
+        self.add(End::Hung);
+    }
+
     /// True after so many hangs that another run is a waste of time.
     pub(super) fn is_left_out(&self) -> bool {
         self.hangs >= ENOUGH_HANGS
@@ -191,7 +195,7 @@ pub(super) fn once(contender: &Contender, others: &[String]) -> Result<End> {
 }
 
 /// Ends all processes of a bad run, which could slow the next one down.
-fn clean(others: &[String]) -> Result<()> {
+pub(super) fn clean(others: &[String]) -> Result<()> {
     sweep_own_namespace()?;
     let own = std::env::current_exe()?;
     for host in others {
