@@ -336,18 +336,15 @@ impl Node {
     }
 
     fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) -> RankSet {
-        if let Message::Spread(message) = message {
-            let payload = self.by_spreads(now, fx, |spreads, cx| spreads.on_message(origin, message, cx));
-            self.take_spread(now, payload, fx);
-            return RankSet::new();
-        }
         let (daemon, head, mut cx) = self.parts(now, fx);
         match (message, head) {
             (Message::Tree(TreeMessage::Died { ranks }), _) => self.on_died(now, &ranks, fx),
             (Message::Tree(TreeMessage::Shrink { targets }), _) => return self.on_shrink(now, &targets, fx),
             (Message::Daemon(message), _) => daemon.receive(origin, message, &mut cx),
-            // Handled above.
-            (Message::Spread(_), _) => {}
+            (Message::Spread(message), _) => {
+                let payload = self.by_spreads(now, fx, |spreads, cx| spreads.on_message(origin, message, cx));
+                self.take_spread(now, payload, fx);
+            }
             (Message::Head(message), Some(head)) => head.receive(origin, message, &mut cx),
             (Message::Head(message), None) => {
                 let text = format!(

@@ -109,6 +109,17 @@ impl Relay {
         self.lacking.extend(child.below.iter().map(|(rank, _)| *rank).chain([peer]));
         Some(child)
     }
+
+    /// Takes all that has not come yet of the whole message.
+    fn take_rest(&mut self, message: &Bytes) {
+        let size = (message.len() / LEAST_PIECES).clamp(1, LARGEST_PIECE);
+        while self.have < message.len() {
+            let end = (self.have + size).min(message.len());
+            self.pieces.push(message.slice(self.have..end));
+            self.have = end;
+        }
+        self.length = message.len();
+    }
 }
 
 impl Spreads {
@@ -314,7 +325,8 @@ impl Spreads {
             let mut held = open.waiting.clone();
             held.remove_all(&open.given);
             held.remove_all(&lacking);
-            self.record.unreachable.insert_all(&unreachable);
+            // Those that are gone need no note.
+            self.record.unreachable.extend(unreachable.iter().filter(|rank| open.waiting.contains(*rank)));
             self.record.give(id, &lacking, cx);
             self.confirm(id, &held, cx);
         }
@@ -380,19 +392,6 @@ impl Spreads {
         for peer in relay.children.into_keys().chain(relay.above) {
             cx.effect(Effect::Lane(LaneEffect::Close(Lane { peer, spread: id })));
         }
-    }
-}
-
-impl Relay {
-    /// Takes all that has not come yet of the whole message.
-    fn take_rest(&mut self, message: &Bytes) {
-        let size = (message.len() / LEAST_PIECES).clamp(1, LARGEST_PIECE);
-        while self.have < message.len() {
-            let end = (self.have + size).min(message.len());
-            self.pieces.push(message.slice(self.have..end));
-            self.have = end;
-        }
-        self.length = message.len();
     }
 }
 

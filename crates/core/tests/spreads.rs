@@ -94,7 +94,7 @@ fn a_daemon_that_cannot_be_called_gets_the_data_from_the_head_at_once_and_is_not
     assert!(first.contains(&2), "{first:?}");
     dvm.unreachable_by_lanes = (0..9).filter(|rank| *rank != 2).map(DaemonRank).collect();
     dvm.received.clear();
-    // Whoever called 2 now would get it.
+    // A call of 2 would be answered now, and no other.
     fence(&mut dvm, 9, 200);
     assert_eq!(done(&dvm, 9, 200), (0..9).collect::<Vec<_>>());
     assert!(got(&dvm, "spread-whole").contains(&2), "it was called again");

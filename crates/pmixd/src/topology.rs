@@ -47,7 +47,7 @@ impl Topology {
         };
         let mut command = Command::new(own);
         command.args([ARGUMENT, &std::process::id().to_string()]).stdin(Stdio::null()).stderr(Stdio::null());
-        // What the daemon has set for libpmix makes hwloc leave out devices.
+        // Variables that the daemon has set for libpmix make hwloc leave out devices.
         let is_preset = |name: &str, value: &str| name.starts_with("HWLOC_") && PROCESS_ENV.contains(&(name, value));
         let kept = std::env::vars_os().filter(|(name, value)| match (name.to_str(), value.to_str()) {
             (Some(name), Some(value)) => !is_preset(name, value),

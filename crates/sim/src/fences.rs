@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn much_data_leave_the_head_twice_instead_of_once_for_each_child() {
         let [narrow, wide] = [true, false].map(|second_tree| fence(200, 64, 1_000, second_tree).spent.head.1);
-        // What comes up to the head is counted too: once all data.
+        // The data on their way up to the head are counted too.
         assert!((65 * 200_000..66 * 201_000).contains(&wide), "{wide}");
         assert!((3 * 200_000..4 * 200_000).contains(&narrow), "{narrow}");
     }

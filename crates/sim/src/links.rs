@@ -15,7 +15,7 @@ use crate::world::World;
 
 const PORT: u16 = 7000;
 
-/// Who calls whom, and the spread for whose lane; `None` = for a link.
+/// The caller, the called daemon, and the spread whose lane the call is for; `None` = for a link.
 type Call = (DaemonRank, DaemonRank, Option<SpreadId>);
 
 /// The outcome of a call.

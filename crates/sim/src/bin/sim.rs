@@ -138,18 +138,11 @@ impl Words {
             ("--deadlines", Family::Deadlines),
             ("--spreads", Family::Spreads),
         ];
-        let named: Vec<Family> =
-            words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
+        let named: Vec<(&str, Family)> = words.into_iter().filter(|(word, _)| self.flag(word)).collect();
         let family = match named[..] {
             [] => Family::Plain,
-            [family] => family,
-            _ => {
-                return Err(
-                    "--losses, --elastic, --steps, --managed, --sessions, --families, --pushed, --graces, --queues, \
-                     --sizes, --fills and --deadlines are families: name one"
-                        .to_owned(),
-                );
-            }
+            [(_, family)] => family,
+            [(one, _), (other, _), ..] => return Err(format!("{one} and {other} are families: name one")),
         };
         if family != Family::Plain && (daemons.is_some() || radix.is_some()) {
             return Err("only plain scenarios take --daemons and --radix".to_owned());
