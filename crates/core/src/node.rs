@@ -431,7 +431,7 @@ impl Node {
                 self.by_spreads(now, fx, |spreads, cx| spreads.start(to, message, cx));
             }
             Outgoing::Direct(peer, message) => self.transport.send_direct(now, peer, &message, fx),
-            Outgoing::Renewed(peer) => self.transport.renewed(now, peer, fx),
+            Outgoing::Renewed(peer) => self.transport.renewed(now, peer, peer, fx),
             Outgoing::Close(peer) => {
                 self.transport.close(peer, fx);
                 self.on_departed(now, peer, fx);

@@ -202,7 +202,7 @@ impl Transport {
         match frame.kind {
             FrameKind::Heartbeat => None,
             FrameKind::Renewed => {
-                self.on_renewed(now, from, fx);
+                self.on_renewed(now, from, frame.origin, fx);
                 None
             }
             FrameKind::Direct => Some(Delivery::Here { origin: frame.origin, payload: frame.payload, xcast: None }),

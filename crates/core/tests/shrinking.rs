@@ -271,3 +271,21 @@ fn a_survivor_that_is_lost_in_mid_shrink_costs_itself() {
     assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
     assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4), (2, 5), (2, 6), (4, 9)]);
 }
+
+/// The frames that the head gets when every second of `daemons` daemons leaves a tree of radix 2.
+fn frames_of_a_scattered_shrink(daemons: u32) -> usize {
+    let mut dvm = dvm(daemons);
+    let names: Vec<String> = (1..daemons).step_by(2).map(|node| format!("n{node}")).collect();
+    dvm.received.clear();
+    ask_shrink(&mut dvm, 1, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    dvm.received[&DaemonRank::HEAD].len()
+}
+
+/// Each new link makes the head ask those behind it, and not all below the same child: else the frames grow with the
+/// square of the daemons.
+#[test]
+fn the_head_hears_of_a_scattered_shrink_in_proportion_to_those_who_leave() {
+    let (small, large) = (frames_of_a_scattered_shrink(100), frames_of_a_scattered_shrink(400));
+    assert!(large < 5 * small, "{small} frames with 100 daemons, {large} with 400");
+}

@@ -57,8 +57,9 @@ pub enum FrameKind {
         /// The broadcast's number.
         seq: u64,
     },
-    /// To a neighbour, which passes it on away from the sender: a broken route through the sender works again, so
-    /// daemons that owe an acknowledgement are probed.
+    /// To a neighbour, which passes it on away from the sender: a broken route through the sender works again. The
+    /// frame's origin is the daemon at the far end of the renewed link; daemons that owe an acknowledgement and are
+    /// reached through it are probed.
     Renewed,
     /// A sign of life on a silent link.
     Heartbeat,

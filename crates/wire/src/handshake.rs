@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::SpreadId;
 
 /// Version of the daemons' protocol, increased with every change of a message; daemons of one DVM are the same build.
-pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0013");
+pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0014");
 
 /// Length of the preamble (bytes).
 pub const PREAMBLE_LEN: usize = 32;

@@ -185,10 +185,17 @@ impl Transport {
         self.ask_those(now, |transport, to| transport.hop(to) == Some(peer), fx);
     }
 
-    /// Handles a restored route behind a neighbour; the route to the neighbour itself has not changed.
-    pub(super) fn on_renewed(&mut self, now: Timestamp, from: DaemonRank, fx: &mut Effects) {
-        self.ask_those(now, |transport, to| to != from && transport.hop(to) == Some(from), fx);
-        self.renewed(now, from, fx);
+    /// Handles a restored route behind a neighbour, over a link to the daemon `beyond`. A renewed link below reaches
+    /// that daemon and those below it, and nobody else is probed: in a change of size each daemon may get a new parent.
+    /// The route to the neighbour itself has not changed.
+    pub(super) fn on_renewed(&mut self, now: Timestamp, from: DaemonRank, beyond: DaemonRank, fx: &mut Effects) {
+        let is_above = self.uplink() == Some(from);
+        let concerned = |transport: &Transport, to: DaemonRank| {
+            let behind = is_above || to == beyond || transport.tree.stands_below(to, beyond);
+            behind && to != from && transport.hop(to) == Some(from)
+        };
+        self.ask_those(now, concerned, fx);
+        self.renewed(now, from, beyond, fx);
     }
 
     fn ask_those(&mut self, now: Timestamp, concerned: impl Fn(&Transport, DaemonRank) -> bool, fx: &mut Effects) {
@@ -197,15 +204,15 @@ impl Transport {
         self.probe(now, probes, fx);
     }
 
-    /// Tells the daemons on this side of a link that the route over it works again, so that they probe for lost
-    /// messages. This daemon itself probes when the link comes up, or when it hears of it.
-    pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, fx: &mut Effects) {
+    /// Tells the daemons on this side of the link to `over` that the route over it to `beyond` works again, so that
+    /// they probe for lost messages. This daemon itself probes when the link comes up, or when it hears of it.
+    pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, beyond: DaemonRank, fx: &mut Effects) {
         let uplink = self.uplink();
         let away: Vec<DaemonRank> =
             if uplink == Some(over) { self.tree.children(self.me) } else { uplink.into_iter().collect() };
         for neighbour in away.into_iter().filter(|neighbour| self.links.contains_key(neighbour)).collect::<Vec<_>>() {
             let (dest, kind) = (Dest::One(neighbour), FrameKind::Renewed);
-            let frame = Frame { dest, origin: self.me, kind, payload: Bytes::new() };
+            let frame = Frame { dest, origin: beyond, kind, payload: Bytes::new() };
             self.transmit(now, neighbour, frame, fx);
         }
     }
