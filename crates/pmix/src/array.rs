@@ -280,7 +280,7 @@ mod tests {
             Info::new(c"c", 7u32),
             Info::new(c"d", Status(-8)),
             Info::new(c"e", Proc::new("job@1", 3)),
-            Info::new(c"f", Value::Bytes(vec![0, 1, 0])),
+            Info::new(c"f", Value::Bytes(bytes::Bytes::from_static(&[0, 1, 0]))),
             Info::new(c"g", Value::Regex(b"blob:\0x".to_vec())),
             Info::new(c"h", vec![Info::new(c"inner", vec![Info::new(c"leaf", 1u16)])]),
             Info::new(c"i", Value::Procs(vec![Proc::new("x", Proc::WILDCARD)])),

@@ -6,6 +6,7 @@ use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ferrite_pmix_sys as sys;
 
 use crate::array::{InfoArray, PdataArray};
@@ -103,8 +104,8 @@ fn blob_reply(
     callback: sys::pmix_modex_cbfunc_t,
     data: *mut c_void,
     asked: Option<Proc>,
-) -> Completer<Vec<u8>> {
-    answer(inner.progress(), callback, data, move |callback, data, result: Result<Vec<u8>, Status>| {
+) -> Completer<Bytes> {
+    answer(inner.progress(), callback, data, move |callback, data, result: Result<Bytes, Status>| {
         let status = status_of(&result);
         let stranger = asked.filter(|_| result.is_err());
         let blob = Box::new(result.unwrap_or_default());
@@ -120,7 +121,7 @@ fn blob_reply(
 
 unsafe extern "C" fn release_blob(blob: *mut c_void) {
     // SAFETY: `blob_reply` passed it, and the library releases once.
-    drop(unsafe { Box::from_raw(blob.cast::<Vec<u8>>()) });
+    drop(unsafe { Box::from_raw(blob.cast::<Bytes>()) });
 }
 
 fn info_reply(inner: &Inner, callback: sys::pmix_info_cbfunc_t, data: *mut c_void) -> Completer<Vec<Info>> {
@@ -259,7 +260,7 @@ unsafe extern "C" fn fence(
     unsafe { libc::free(blob.cast()) };
     raise(|inner| Upcall::Fence {
         procs,
-        data: bytes,
+        data: Bytes::from(bytes),
         collect: flag(&info, sys::PMIX_COLLECT_DATA),
         timeout_s: timeout_s(&info),
         local_status: local_status(&info),
@@ -719,7 +720,7 @@ unsafe extern "C" fn push_stdin(
     };
     raise_from(source, |inner, source| {
         let reply = op_reply(inner, callback, data);
-        Upcall::PushStdin { source, targets, data: input, reply }
+        Upcall::PushStdin { source, targets, data: Bytes::from(input), reply }
     })
 }
 

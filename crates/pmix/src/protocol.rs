@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::replies::{SendAnswer, answering};
@@ -41,11 +42,11 @@ pub enum Order {
     Fetch(u64, Proc),
     /// Hand output to the tools that read it. Answered by [`Report::Delivered`] with the number. The flag is true when
     /// tools pull the output of a job of others: then the answer comes when they can take more.
-    Deliver(u64, Proc, OutputChannel, Vec<u8>, bool),
+    Deliver(u64, Proc, OutputChannel, Bytes, bool),
     /// Send an event, if the library's major release is at least the given one.
     Notify(Box<Notice>, u32),
     /// Answer the request with that number.
-    Answer(u64, Vec<u8>),
+    Answer(u64, Bytes),
     /// Say whether all was read that processes have sent before their ends. Answered by [`Report::HeardOut`] with the
     /// number, after the calls that were read.
     HearOut(u64),
@@ -68,7 +69,7 @@ pub enum Report {
     /// The library knows the job, or refuses it: its namespace, and the reason in words.
     Registered(String, Result<(), String>),
     /// The fetched data, with the order's number.
-    Fetched(u64, Result<Vec<u8>, Status>),
+    Fetched(u64, Result<Bytes, Status>),
     /// The library has taken the output with that number, and its readers can take more.
     Delivered(u64),
     /// The library's thread works; the ping's number.
@@ -86,22 +87,34 @@ pub enum Report {
 #[error("a message that cannot be read")]
 pub struct Unreadable;
 
-/// A frame with an order. `None` when it is longer than [`MAX_FRAME`].
-pub fn frame_order(order: &Order) -> Option<Vec<u8>> {
-    frame(order)
+/// Appends a frame with an order. False, and nothing is appended, when it is longer than [`MAX_FRAME`].
+pub fn append_order(bytes: &mut Vec<u8>, order: &Order) -> bool {
+    append(bytes, order)
 }
 
 /// A frame with a report. The completer of an upcall stays in `replies`. `None` when it is longer than [`MAX_FRAME`].
 pub fn frame_report(report: &Report, replies: &Replies) -> Option<Vec<u8>> {
-    replies.keeping(|| frame(report))
+    replies.keeping(|| {
+        let mut bytes = Vec::new();
+        append(&mut bytes, report).then_some(bytes)
+    })
 }
 
-fn frame<T: Serialize>(message: &T) -> Option<Vec<u8>> {
-    let mut bytes = postcard::to_extend(message, vec![0; LENGTH]).ok()?;
-    let len = bytes.len() - LENGTH;
-    let len = u32::try_from(len).ok().filter(|_| len <= MAX_FRAME)?;
-    bytes[..LENGTH].copy_from_slice(&len.to_le_bytes());
-    Some(bytes)
+fn append<T: Serialize>(bytes: &mut Vec<u8>, message: &T) -> bool {
+    let start = bytes.len();
+    bytes.extend([0; LENGTH]);
+    let is_encoded = postcard::to_io(message, &mut *bytes).is_ok();
+    let len = bytes.len() - start - LENGTH;
+    match u32::try_from(len) {
+        Ok(short) if is_encoded && len <= MAX_FRAME => {
+            bytes[start..start + LENGTH].copy_from_slice(&short.to_le_bytes());
+            true
+        }
+        _ => {
+            bytes.truncate(start);
+            false
+        }
+    }
 }
 
 /// Cuts a stream of bytes into messages.
@@ -227,7 +240,7 @@ mod tests {
     #[test]
     fn a_request_travels_and_its_answer_comes_back() {
         let (tx, rx) = channel();
-        let reply = Completer::new(move |answer: Result<Vec<u8>, Status>| tx.send(answer).expect("the test listens"));
+        let reply = Completer::new(move |answer: Result<Bytes, Status>| tx.send(answer).expect("the test listens"));
         let upcall = Upcall::DirectModex { proc: Proc::new("f@1", 3), required_key: None, timeout_s: Some(5), reply };
         let replies = Replies::default();
         let bytes = frame_report(&Report::Upcall(upcall), &replies).expect("it is short");
@@ -240,11 +253,11 @@ mod tests {
             panic!("another report");
         };
         assert_eq!(proc, Proc::new("f@1", 3));
-        reply.complete(Ok(b"data".to_vec()));
+        reply.complete(Ok(Bytes::from_static(b"data")));
         let Order::Answer(number, answer) = sent.recv().expect("it was answered") else { panic!("another order") };
         assert!(rx.try_recv().is_err());
         replies.answer(number, &answer);
-        assert_eq!(rx.recv(), Ok(Ok(b"data".to_vec())));
+        assert_eq!(rx.recv(), Ok(Ok(Bytes::from_static(b"data"))));
         replies.answer(number, &answer);
         assert!(rx.recv().is_err(), "it is answered once");
     }
@@ -269,7 +282,8 @@ mod tests {
     #[test]
     fn frames_are_found_wherever_they_are_cut() {
         let orders = [Order::Ping(7), Order::Deregister("f@1".into()), Order::Ping(8)];
-        let bytes: Vec<u8> = orders.iter().filter_map(frame_order).flatten().collect();
+        let mut bytes = Vec::new();
+        assert!(orders.iter().all(|order| append_order(&mut bytes, order)));
         let mut frames = Frames::default();
         let mut found = Vec::new();
         for byte in bytes {
@@ -295,7 +309,7 @@ mod tests {
             info: vec![Info { key: "k".into(), value: deep }],
         };
         let mut frames = Frames::default();
-        frames.buffer().extend(frame_order(&Order::Notify(Box::new(notice), 0)).expect("it is short"));
+        assert!(append_order(frames.buffer(), &Order::Notify(Box::new(notice), 0)));
         assert_eq!(frames.order().map(drop), Err(Unreadable));
     }
 }

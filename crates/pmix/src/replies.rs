@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,7 +15,7 @@ use crate::{Completer, Status};
 /// Takes an answer, as bytes.
 type Waiting = Box<dyn FnOnce(&[u8]) + Send>;
 /// Sends an answer to the process that keeps its completer.
-pub(crate) type SendAnswer = Arc<dyn Fn(u64, Vec<u8>) + Send + Sync>;
+pub(crate) type SendAnswer = Arc<dyn Fn(u64, Bytes) + Send + Sync>;
 
 thread_local! {
     /// Completers of the message that this thread encodes.
@@ -95,7 +96,7 @@ impl<'de, T: Serialize + 'static> Deserialize<'de> for Completer<T> {
         let send = send.ok_or_else(|| serde::de::Error::custom("nobody takes the answers"))?;
         Ok(Completer::new(move |answer: Result<T, Status>| {
             // An answer that cannot be encoded becomes an error for the waiting client; plain values always can.
-            send(number, postcard::to_stdvec(&answer).unwrap_or_default());
+            send(number, postcard::to_stdvec(&answer).unwrap_or_default().into());
         }))
     }
 }

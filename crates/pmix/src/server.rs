@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
+use bytes::Bytes;
 use ferrite_pmix_sys as sys;
 use ferrite_pmix_sys::{Functions, Library, OpenError, Version};
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ pub enum Error {
     },
 }
 
-type DmodexDone = Box<dyn FnOnce(Result<Vec<u8>, Status>) + Send>;
+type DmodexDone = Box<dyn FnOnce(Result<Bytes, Status>) + Send>;
 
 /// State that the callbacks need; it lives until the last of them is gone.
 pub(crate) struct Inner {
@@ -413,7 +414,7 @@ impl Server {
 
     /// Asks for the data of a local process on behalf of another node. `done` is called once, on the library's thread
     /// as soon as the process has published it, or with an error when its job is deregistered or the server stopped.
-    pub fn dmodex_get(&self, proc: &Proc, done: impl FnOnce(Result<Vec<u8>, Status>) + Send + 'static) {
+    pub fn dmodex_get(&self, proc: &Proc, done: impl FnOnce(Result<Bytes, Status>) + Send + 'static) {
         let Some(raw) = proc.to_raw() else {
             done(Err(Status::BAD_PARAM));
             return;
@@ -496,7 +497,7 @@ impl Server {
         &self,
         source: &Proc,
         channel: OutputChannel,
-        data: Vec<u8>,
+        data: Bytes,
         done: impl FnOnce() + Send + 'static,
     ) -> Result<(), Error> {
         let mut delivery = Box::new(Delivery {
@@ -505,7 +506,8 @@ impl Server {
             data,
             done: Some(Box::new(done)),
         });
-        delivery.object.bytes = delivery.data.as_mut_ptr().cast();
+        // The library only reads them.
+        delivery.object.bytes = delivery.data.as_ptr().cast_mut().cast();
         let delivery = Box::into_raw(delivery);
         let channel = match channel {
             OutputChannel::Stdout => sys::PMIX_FWD_STDOUT_CHANNEL,
@@ -609,7 +611,7 @@ struct Told {
 /// Output on its way to a tool.
 struct Delivery {
     source: sys::pmix_proc_t,
-    data: Vec<u8>,
+    data: Bytes,
     object: sys::pmix_byte_object_t,
     done: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -734,7 +736,7 @@ impl Compress for LibraryCompress<'_> {
     }
 }
 
-fn finish_dmodex(inner: &Inner, id: usize, result: Result<Vec<u8>, Status>) {
+fn finish_dmodex(inner: &Inner, id: usize, result: Result<Bytes, Status>) {
     let waiting = inner.dmodex().waiting.remove(&id);
     if let Some((_, done)) = waiting {
         done(result);
@@ -743,7 +745,7 @@ fn finish_dmodex(inner: &Inner, id: usize, result: Result<Vec<u8>, Status>) {
 
 unsafe extern "C" fn dmodex_done(status: sys::pmix_status_t, bytes: *mut c_char, len: usize, id: *mut c_void) {
     // SAFETY: the library's blob is valid during the call, and stays its own.
-    let blob = unsafe { slice(bytes.cast::<u8>(), len) }.to_vec();
+    let blob = Bytes::copy_from_slice(unsafe { slice(bytes.cast::<u8>(), len) });
     if let Some(inner) = active() {
         finish_dmodex(&inner, id as usize, Status(status).into_result().map(|()| blob));
     }

@@ -1,5 +1,6 @@
 //! Calls of clients and of the library to the DVM, as owned values.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{Completer, Info, Proc, Status, Value};
@@ -41,7 +42,7 @@ pub enum Upcall {
         /// All participants; a rank may be [`Proc::WILDCARD`]. The order is the client's: sort before comparing.
         procs: Vec<Proc>,
         /// The contribution of the local participants.
-        data: Vec<u8>,
+        data: Bytes,
         /// The data of all is to be returned, concatenated; otherwise the answer is empty.
         collect: bool,
         /// The clients' deadline in seconds.
@@ -49,7 +50,7 @@ pub enum Upcall {
         /// An error when a local participant is lost; the DVM should then fail the fence.
         local_status: Status,
         /// Takes the concatenation of every daemon's data.
-        reply: Completer<Vec<u8>>,
+        reply: Completer<Bytes>,
     },
     /// A local process wants the data of one on another node.
     DirectModex {
@@ -60,7 +61,7 @@ pub enum Upcall {
         /// The client's deadline in seconds.
         timeout_s: Option<u32>,
         /// Takes the result of [`crate::Server::dmodex_get`] on that node.
-        reply: Completer<Vec<u8>>,
+        reply: Completer<Bytes>,
     },
     /// All local participants called PMIx_Connect.
     Connect {
@@ -246,7 +247,7 @@ pub enum Upcall {
         /// The processes that get them.
         targets: Vec<Proc>,
         /// The bytes; empty = the end.
-        data: Vec<u8>,
+        data: Bytes,
         /// Lets the tool continue. The end is to be answered with [`Status::IOF_COMPLETE`].
         reply: Completer<()>,
     },

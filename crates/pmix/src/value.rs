@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 
+use bytes::Bytes;
 use ferrite_pmix_sys as sys;
 use serde::{Deserialize, Serialize};
 
@@ -142,7 +143,7 @@ pub enum Value {
     Rank(u32),
     Range(u8),
     Persistence(u8),
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     /// A list of names or ranks in the library's own compressed form.
     Regex(Vec<u8>),
     /// An array of infos.
@@ -341,7 +342,7 @@ unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
             sys::PMIX_DATA_RANGE => Value::Range(data.range),
             sys::PMIX_PERSIST => Value::Persistence(data.persist),
             sys::PMIX_PROC => Proc::from_raw(data.proc_).map_or(Value::Other(raw.type_), Value::Proc),
-            sys::PMIX_BYTE_OBJECT => Value::Bytes(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
+            sys::PMIX_BYTE_OBJECT => Value::Bytes(Bytes::copy_from_slice(slice(data.bo.bytes.cast(), data.bo.size))),
             sys::PMIX_REGEX => Value::Regex(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
             sys::PMIX_ENVAR => {
                 let separator = char::from(data.envar.separator as u8);

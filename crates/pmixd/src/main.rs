@@ -88,6 +88,7 @@ fn start() -> i32 {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     raise_descriptor_limit();
     ignore_signals();
+    have_one_heap();
     match sockets() {
         Ok((daemon, connections)) => {
             entrance::open(connections);
@@ -109,6 +110,27 @@ fn sockets() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok((daemon, connections))
 }
+
+/// Has all threads share one heap, which grows in larger steps and keeps some memory. The heap of the library's thread
+/// would grow page by page, and the data of each fence would have its pages mapped anew.
+#[cfg(target_env = "gnu")]
+fn have_one_heap() {
+    const MIB: i32 = 1 << 20;
+    let limits = [
+        (libc::M_ARENA_MAX, 1),
+        (libc::M_TOP_PAD, MIB / 4),
+        (libc::M_TRIM_THRESHOLD, 4 * MIB),
+        (libc::M_MMAP_THRESHOLD, 4 * MIB),
+    ];
+    for (parameter, value) in limits {
+        // SAFETY: it changes numbers of the allocator; there is one thread yet. A refusal leaves the default.
+        unsafe { libc::mallopt(parameter, value) };
+    }
+}
+
+/// Other C libraries have one heap.
+#[cfg(not(target_env = "gnu"))]
+fn have_one_heap() {}
 
 /// Raises the limit of descriptors: each process of the node is a connection here.
 fn raise_descriptor_limit() {

@@ -133,7 +133,7 @@ fn carry_out(order: Order, server: &Server, topology: &mut Topology, out: &Arc<O
         }
         Order::Deregister(nspace) => server.deregister_job(&nspace),
         Order::Forget(number, nspace) => {
-            server.forget_tools(&nspace, move || out.say(&Report::Fetched(number, Ok(Vec::new()))));
+            server.forget_tools(&nspace, move || out.say(&Report::Fetched(number, Ok(Default::default()))));
         }
         Order::DefineSet(name, members) => {
             if let Err(error) = server.define_set(&name, &members) {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use ferrite_pmix::ServerConfig;
-use ferrite_pmix::protocol::{AnswerSender, BUILD, Frames, OTHER_BUILD, Order, Report, frame_order};
+use ferrite_pmix::protocol::{AnswerSender, BUILD, Frames, OTHER_BUILD, Order, Report, append_order};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ferrite-pmixd");
@@ -35,7 +35,9 @@ impl Server {
     }
 
     fn order(&mut self, order: &Order) {
-        self.socket.write_all(&frame_order(order).expect("it is short")).expect("it reads");
+        let mut bytes = Vec::new();
+        assert!(append_order(&mut bytes, order), "it is short");
+        self.socket.write_all(&bytes).expect("it reads");
     }
 
     /// The next report.

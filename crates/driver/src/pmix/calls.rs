@@ -37,7 +37,7 @@ pub(super) struct Calls {
 
 enum Reply {
     Done(Completer<()>),
-    Data(Completer<Vec<u8>>),
+    Data(Completer<Bytes>),
     Spawned(Completer<String>),
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
@@ -50,7 +50,7 @@ impl Reply {
     fn give(self, result: CollectiveResult) {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
-            Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
+            Reply::Data(reply) => reply.complete(result.map_err(|status| Status(status.0))),
             Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
             Reply::Group { dvm, members, reply } => reply.complete(groups::answer(&dvm, members, result)),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) | Reply::Told { .. } => {
@@ -115,7 +115,7 @@ impl Calls {
                 let token = self.keep(members.job, Reply::Data(reply));
                 match status {
                     Ok(()) => {
-                        self.pass(PmixCall::Fence { members, data: Bytes::from(data), token });
+                        self.pass(PmixCall::Fence { members, data, token });
                         self.limit(token, timeout_s);
                     }
                     Err(status) => self.give_up_meeting(CollectiveKind::PmixFence, members, status, token),

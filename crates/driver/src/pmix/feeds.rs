@@ -27,10 +27,10 @@ pub(super) struct Pushed {
 
 impl Pushed {
     /// Adds a piece; no bytes are the end of input.
-    pub(super) fn push(&mut self, data: Vec<u8>, reply: Completer<()>) {
+    pub(super) fn push(&mut self, data: Bytes, reply: Completer<()>) {
         match self.over {
             Some(status) => reply.complete(Err(status)),
-            None => self.pieces.push_back((Bytes::from(data), reply)),
+            None => self.pieces.push_back((data, reply)),
         }
     }
 
@@ -76,7 +76,7 @@ impl Feeds {
         tool: Proc,
         (nspace, ranks): (&str, Vec<Rank>),
         dvm: &str,
-        data: Vec<u8>,
+        data: Bytes,
         reply: Completer<()>,
         open: &dyn Fn() -> Requests,
     ) {
@@ -132,7 +132,7 @@ struct Feeder {
 }
 
 impl Feeder {
-    fn push(&self, data: Vec<u8>, reply: Completer<()>) {
+    fn push(&self, data: Bytes, reply: Completer<()>) {
         self.pushed.borrow_mut().push(data, reply);
         self.feed();
     }
@@ -184,7 +184,7 @@ mod tests {
     fn push(pushed: &mut Pushed, data: &str) -> std::sync::mpsc::Receiver<Result<(), Status>> {
         let (answer, answered) = std::sync::mpsc::channel();
         let reply = Completer::new(move |result| answer.send(result).expect("the test listens"));
-        pushed.push(data.as_bytes().to_vec(), reply);
+        pushed.push(data.as_bytes().to_vec().into(), reply);
         answered
     }
 

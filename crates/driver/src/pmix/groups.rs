@@ -83,7 +83,7 @@ fn refuse(what: &str, instead: &str) -> Result<Wish, Status> {
 /// Returns the contribution of the local members to a new group.
 fn part(info: &[Info]) -> Result<GroupPart, Status> {
     let data = match find(info, sys::PMIX_GROUP_ENDPT_DATA) {
-        Some(Value::Bytes(bytes)) => Bytes::copy_from_slice(bytes),
+        Some(Value::Bytes(bytes)) => bytes.clone(),
         Some(_) => return Err(Status::BAD_PARAM),
         None => Bytes::new(),
     };
@@ -121,7 +121,7 @@ pub(super) fn answer(dvm: &str, members: Vec<Proc>, result: CollectiveResult) ->
         Info::new(sys::PMIX_GROUP_MEMBERSHIP, Value::Procs(members)),
     ];
     if !built.data.is_empty() {
-        info.push(Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(built.data.to_vec())));
+        info.push(Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(built.data)));
     }
     for infos in &built.infos {
         let infos: Vec<Info> = postcard::from_bytes(infos).map_err(|_| Status::ERROR)?;
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_contribution_is_the_data_of_the_local_members_and_their_wish_to_be_told() {
-        let data = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(vec![1, 2]));
+        let data = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(Bytes::from_static(&[1, 2])));
         let part_of =
             |notify, data: &'static [u8]| Ok(GroupPart { notify, data: Bytes::from_static(data), infos: Bytes::new() });
         assert_eq!(part(std::slice::from_ref(&data)), part_of(false, &[1, 2]));
@@ -219,7 +219,7 @@ mod tests {
         let context = Info::new(sys::PMIX_GROUP_CONTEXT_ID, Value::Size(7));
         let members = vec![Proc::new("d@1", 0), Proc::new("d@1", 1)];
         let named = Info::new(sys::PMIX_GROUP_MEMBERSHIP, Value::Procs(members.clone()));
-        let all = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(b"all".to_vec()));
+        let all = Info::new(sys::PMIX_GROUP_ENDPT_DATA, Value::Bytes(Bytes::from_static(b"all")));
         assert_eq!(answer("d", members, Ok(built.encode())), Ok(vec![context, named, all]));
         let bootstrapped = GroupBuilt { members: vec![ProcId { job: JobId(2), rank: Rank(4) }], ..built };
         let found = answer("d", Vec::new(), Ok(bootstrapped.encode())).unwrap();

@@ -17,7 +17,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_pmix::protocol::{AnswerSender, Order, frame_order};
+use bytes::Bytes;
+use ferrite_pmix::protocol::{AnswerSender, Order, append_order};
 use ferrite_pmix::{
     Audience, CalledBy, Info, JobInfo, Notice, OutputChannel, Proc, ServerConfig, Status, Upcall, Value,
 };
@@ -68,7 +69,7 @@ pub(super) enum Event {
 }
 
 /// Called once with the data of a process.
-type Fetched = Box<dyn FnOnce(Result<Vec<u8>, Status>)>;
+type Fetched = Box<dyn FnOnce(Result<Bytes, Status>)>;
 
 /// A handle of the process.
 #[derive(Clone)]
@@ -288,7 +289,7 @@ impl Library {
     }
 
     /// Gets the published data of a local process; `done` is called once.
-    pub(super) fn fetch(&self, proc: Proc, done: impl FnOnce(Result<Vec<u8>, Status>) + 'static) {
+    pub(super) fn fetch(&self, proc: Proc, done: impl FnOnce(Result<Bytes, Status>) + 'static) {
         if self.0.is_over() {
             return done(Err(Status::NOT_RUNNING));
         }
@@ -299,7 +300,7 @@ impl Library {
 
     /// Passes output to the tools that read it. The receipt goes when the library has it, and for pulled output when
     /// the tools can take more.
-    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, is_pulled: bool, receipt: Receipt) {
+    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Bytes, is_pulled: bool, receipt: Receipt) {
         let channel = match stream {
             Stream::Stdout => OutputChannel::Stdout,
             Stream::Stderr => OutputChannel::Stderr,
@@ -403,7 +404,10 @@ async fn write(shared: Rc<Shared>, mut todo: UnboundedReceiver<Order>, mut socke
     let mut batch = Vec::with_capacity(BATCH);
     while todo.recv_many(&mut batch, BATCH).await > 0 {
         let asks = batch.iter().any(|order| !matches!(order, Order::Ping(_)));
-        let bytes: Vec<u8> = batch.drain(..).filter_map(|order| frame_order(&order)).flatten().collect();
+        let mut bytes = Vec::new();
+        for order in batch.drain(..) {
+            append_order(&mut bytes, &order);
+        }
         if socket.write_all(&bytes).await.is_err() {
             // The process is gone, and the reader of its reports learns that too.
             return;

@@ -562,11 +562,10 @@ impl Shared {
 
     fn fetch(self: &Rc<Self>, fetch: u64, proc: ProcId) {
         let inbox = self.inbox.clone();
-        let done = move |result: Result<Vec<u8>, Status>| {
-            let result = result.map(Bytes::from).map_err(|status| status.0);
+        let done = move |result: Result<Bytes, Status>| {
             let _ = inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched {
                 fetch,
-                result: result.map_err(PmixStatus),
+                result: result.map_err(|status| PmixStatus(status.0)),
             })));
         };
         if !self.jobs.borrow().contains_key(&proc.job) {

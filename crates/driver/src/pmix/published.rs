@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn what_is_published_comes_back_from_its_bytes() {
-        let data = [info(c"port", "tcp://1"), info(c"blob", Value::Bytes(vec![0, 1])), info(c"n", 7u32)];
+        let data =
+            [info(c"port", "tcp://1"), info(c"blob", Value::Bytes(Bytes::from_static(&[0, 1]))), info(c"n", 7u32)];
         let DataRequest::Publish { items, range, persistence, .. } = publish(ME, &data).unwrap().request else {
             panic!("a publication")
         };

@@ -208,7 +208,7 @@ impl Submitter for Reader {
 
     fn output(&self, rank: Rank, stream: Stream, data: Bytes, receipt: Receipt) {
         if self.pulls.wants(&self.nspace, rank, stream) {
-            self.library.deliver(Proc::new(self.nspace.clone(), rank.0), stream, data.into(), true, receipt);
+            self.library.deliver(Proc::new(self.nspace.clone(), rank.0), stream, data, true, receipt);
         }
     }
 

@@ -276,7 +276,7 @@ impl Tools {
         }
     }
 
-    fn push(&self, tool: Proc, targets: &[Proc], data: Vec<u8>, reply: Completer<()>) {
+    fn push(&self, tool: Proc, targets: &[Proc], data: Bytes, reply: Completer<()>) {
         let Some(nspace) = targets.first().map(|target| target.nspace.as_str()) else {
             return reply.complete(Err(Status::BAD_PARAM));
         };
@@ -446,7 +446,7 @@ impl ToolJob {
         }
     }
 
-    fn push(&self, data: Vec<u8>, reply: Completer<()>) {
+    fn push(&self, data: Bytes, reply: Completer<()>) {
         self.pushed.borrow_mut().push(data, reply);
         self.feed();
     }
@@ -506,7 +506,7 @@ impl Submitter for ToolJob {
             Phase::Runs => {
                 let nspace = self.nspace.borrow().clone();
                 let is_pulled = self.pulls.has(&nspace);
-                self.library.deliver(Proc::new(nspace, rank.0), stream, data.into(), is_pulled, receipt);
+                self.library.deliver(Proc::new(nspace, rank.0), stream, data, is_pulled, receipt);
             }
         }
     }

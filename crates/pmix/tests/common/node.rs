@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use bytes::Bytes;
 use ferrite_pmix::{
     AppInfo, Completer, FirstMessage, FrontDoor, JobInfo, LocalProc, NodeInfo, PROCESS_ENV, Proc, Server, ServerConfig,
     Status, Upcall, compat_env,
@@ -125,16 +126,16 @@ enum Event {
     Line(String),
     Output(String),
     Exit(u32, i32),
-    Data(String, Result<Vec<u8>, Status>),
+    Data(String, Result<Bytes, Status>),
 }
 
 struct Node {
     plan: Plan,
     events: Sender<Event>,
     server: Option<Server>,
-    fences: BTreeMap<String, Completer<Vec<u8>>>,
+    fences: BTreeMap<String, Completer<Bytes>>,
     fence_count: BTreeMap<String, u32>,
-    gets: BTreeMap<u32, Completer<Vec<u8>>>,
+    gets: BTreeMap<u32, Completer<Bytes>>,
     next_get: u32,
 }
 
@@ -413,7 +414,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &str) -> Vec<u8> {
+fn unhex(text: &str) -> Bytes {
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex")).collect()
 }

@@ -20,14 +20,14 @@ fn completer<T: Send + 'static>() -> (Completer<T>, Receiver<Result<T, Status>>)
     let finish = move |r| drop(tx.send(r));
     (Completer::new(finish), rx)
 }
-fn fence(procs: &[(&str, u32)]) -> (Upcall, Receiver<Result<Vec<u8>, Status>>) {
+fn fence(procs: &[(&str, u32)]) -> (Upcall, Receiver<Result<Bytes, Status>>) {
     fence_that(false, procs)
 }
-fn fence_that(collect: bool, procs: &[(&str, u32)]) -> (Upcall, Receiver<Result<Vec<u8>, Status>>) {
+fn fence_that(collect: bool, procs: &[(&str, u32)]) -> (Upcall, Receiver<Result<Bytes, Status>>) {
     let (reply, answer) = completer();
     let upcall = Upcall::Fence {
         procs: procs.iter().map(|(n, r)| Proc::new(*n, *r)).collect(),
-        data: vec![1],
+        data: Bytes::from_static(&[1]),
         collect,
         timeout_s: None,
         local_status: Status::SUCCESS,
@@ -109,7 +109,7 @@ fn a_fence_is_answered_once() {
     calls.reply(token, Ok(Bytes::from_static(b"all")));
     calls.reply(token, Err(PMIX_ERR_TIMEOUT));
     calls.fail(None, Status::ERROR);
-    assert_eq!(answer.iter().collect::<Vec<_>>(), [Ok(b"all".to_vec())]);
+    assert_eq!(answer.iter().collect::<Vec<_>>(), [Ok(Bytes::from_static(b"all"))]);
 }
 
 /// A limit for a group leaves time for the answer (spec L154).
