@@ -1,6 +1,7 @@
 //! The head's time for a request, in DVMs of different sizes: what it does not concern should not cost.
 //!
 //! `sim scale head` shows it. The times are those of the machine; everything else in a simulation is virtual.
+//! `cargo xtask bench head` has callgrind count the instructions below each function of [`counted`].
 
 use std::time::Duration;
 
@@ -20,17 +21,38 @@ const REQUESTS: Time = 100;
 /// Jobs that are over before the last row.
 const HISTORY: Time = 10_000;
 
+/// A function for each kind of request, in which the head works on it: callgrind tells them apart by their names.
+mod counted {
+    /// One of them.
+    pub(super) type Kind = fn(&mut dyn FnMut());
+
+    macro_rules! kinds {
+        ($($name:ident)*) => {$(
+            #[inline(never)]
+            pub(super) fn $name(work: &mut dyn FnMut()) {
+                // Functions that are equal would become one.
+                std::hint::black_box(stringify!($name));
+                work();
+            }
+        )*};
+    }
+
+    kinds!(job status change second history job_after_history job_in_a_full_dvm);
+}
+
 /// Measures a part of a run by a clock from outside: the simulator has none.
 #[derive(Debug)]
 pub(crate) struct Meter {
     clock: fn() -> Duration,
+    kind: counted::Kind,
     spent: Duration,
 }
 
 impl Meter {
     pub(crate) fn time(&mut self, work: impl FnOnce()) {
         let began = (self.clock)();
-        work();
+        let mut work = Some(work);
+        (self.kind)(&mut || work.take().into_iter().for_each(|work| work()));
         self.spent += (self.clock)().saturating_sub(began);
     }
 }
@@ -42,8 +64,17 @@ pub struct WorkRow {
     pub daemons: u32,
     /// The kind of request.
     pub what: &'static str,
+    /// The number of those that were measured.
+    pub requests: u32,
     /// The mean of the time that the head computes for one.
     pub each: Duration,
+}
+
+impl WorkRow {
+    fn of(daemons: u32, what: &'static str, requests: Time, spent: Duration) -> WorkRow {
+        let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+        WorkRow { daemons, what, requests, each: spent / requests }
+    }
 }
 
 /// Measures the kinds of requests in a DVM of so many daemons, by a clock that tells the time since some moment.
@@ -70,19 +101,19 @@ pub fn head_work(daemons: u32, radix: u32, clock: fn() -> Duration) -> Vec<WorkR
     let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
     world.begin();
     world.play_until(SPAN - 1);
-    let kinds = [
-        ("a job of one process, with its end", REQUESTS),
-        ("a status", REQUESTS),
-        ("a shrink by one node, or a grow by it", REQUESTS),
-        ("a second of nothing", SPAN / SECOND),
-        ("10,000 jobs more, each", HISTORY),
-        ("a job of one process after them", REQUESTS),
+    let kinds: [(counted::Kind, &'static str, Time); 6] = [
+        (counted::job, "a job of one process, with its end", REQUESTS),
+        (counted::status, "a status", REQUESTS),
+        (counted::change, "a shrink by one node, or a grow by it", REQUESTS),
+        (counted::second, "a second of nothing", SPAN / SECOND),
+        (counted::history, "10,000 jobs more, each", HISTORY),
+        (counted::job_after_history, "a job of one process after them", REQUESTS),
     ];
-    let row = |(nth, (what, count)): (usize, (&'static str, Time))| {
-        let each = spent_until(&mut world, (nth as Time + 2) * SPAN, count, clock);
-        WorkRow { daemons, what, each }
-    };
-    let mut rows: Vec<WorkRow> = kinds.into_iter().enumerate().map(row).collect();
+    let mut rows = Vec::new();
+    for (nth, (kind, what, count)) in kinds.into_iter().enumerate() {
+        let spent = spent_until(&mut world, (nth as Time + 2) * SPAN, kind, clock);
+        rows.push(WorkRow::of(daemons, what, count, spent));
+    }
     rows.push(in_a_full_dvm(daemons, radix, clock));
     rows
 }
@@ -104,16 +135,15 @@ fn in_a_full_dvm(daemons: u32, radix: u32, clock: fn() -> Duration) -> WorkRow {
     let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
     world.begin();
     world.play_until(SPAN - 1);
-    let each = spent_until(&mut world, 2 * SPAN, REQUESTS, clock);
-    WorkRow { daemons, what: "a job of one process that waits for the only free slot", each }
+    let spent = spent_until(&mut world, 2 * SPAN, counted::job_in_a_full_dvm, clock);
+    WorkRow::of(daemons, "a job of one process that waits for the only free slot", REQUESTS, spent)
 }
 
-/// The head's time for one of so many requests that come before this moment.
-fn spent_until(world: &mut World, end: Time, requests: Time, clock: fn() -> Duration) -> Duration {
-    world.head_meter = Some(Meter { clock, spent: Duration::ZERO });
+/// The head's time for the requests that come before this moment.
+fn spent_until(world: &mut World, end: Time, kind: counted::Kind, clock: fn() -> Duration) -> Duration {
+    world.head_meter = Some(Meter { clock, kind, spent: Duration::ZERO });
     world.play_until(end - 1);
-    let spent = world.head_meter.take().map(|meter| meter.spent).unwrap_or_default();
-    spent / u32::try_from(requests).unwrap_or(u32::MAX)
+    world.head_meter.take().map(|meter| meter.spent).unwrap_or_default()
 }
 
 /// The rows as a markdown table: a line for each kind, a column for each size.
@@ -121,10 +151,10 @@ fn spent_until(world: &mut World, end: Time, requests: Time, clock: fn() -> Dura
 pub fn head_work_table(sizes: &[Vec<WorkRow>]) -> String {
     let of_sizes = |text: &dyn Fn(&Vec<WorkRow>) -> String| sizes.iter().map(text).collect::<String>();
     let heads = of_sizes(&|rows| format!(" {} daemons |", rows[0].daemons));
-    let mut out = format!("| the head's time (us) for |{heads}\n|---|{}\n", "--:|".repeat(sizes.len()));
-    for (nth, WorkRow { what, .. }) in sizes.first().into_iter().flatten().enumerate() {
+    let mut out = format!("| the head's time (us) for | requests |{heads}\n|---|--:|{}\n", "--:|".repeat(sizes.len()));
+    for (nth, WorkRow { what, requests, .. }) in sizes.first().into_iter().flatten().enumerate() {
         let times = of_sizes(&|rows| format!(" {:.1} |", rows[nth].each.as_secs_f64() * 1e6));
-        out += &format!("| {what} |{times}\n");
+        out += &format!("| {what} | {requests} |{times}\n");
     }
     out
 }

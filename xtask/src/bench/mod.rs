@@ -10,6 +10,7 @@ pub(crate) mod dvm;
 pub(crate) mod elastic;
 pub(crate) mod fence;
 mod fill;
+mod head;
 pub(crate) mod init;
 pub(crate) mod launch;
 mod machine;
@@ -43,8 +44,9 @@ cargo xtask bench counts [--write | --check] [--no-build]
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
-cargo xtask bench fence [--runs N] [--no-build]
+cargo xtask bench fence [--runs N] [--write] [--no-build]
 cargo xtask bench fill [--minutes N] [--write] [--no-build]
+cargo xtask bench head [--max N] [--write]
 cargo xtask bench init [--ranks N] [--runs N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench mpi4py [--mpi TEXT] [--ranks N,N...] [--write] [--no-build]
@@ -65,6 +67,9 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let packaged = args.flag(PACKAGED);
     let name = args.optional()?;
     let measure = match name.as_deref() {
+        Some("head" | "plot" | "repair") if packaged => {
+            bail!("{PACKAGED}: this benchmark runs no programs of ours; leave it out")
+        }
         Some("busy") => busy::main,
         Some("campaign") => campaign::main,
         Some("daemons") => daemons::main,
@@ -74,12 +79,10 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("elastic") => elastic::main,
         Some("fence") => fence::main,
         Some("fill") => fill::main,
+        Some("head") => head::main,
         Some("init") => init::main,
         Some("map") => map::main,
         Some("mpi4py") => mpi4py::main,
-        Some("plot" | "repair") if packaged => {
-            bail!("{PACKAGED}: this benchmark runs no programs of ours; leave it out")
-        }
         Some("plot") => plot::main,
         Some("preload") => preload::main,
         Some("repair") => repair::main,

@@ -142,7 +142,7 @@ fn words(case: &Case, way: &str, what: &str, runs: usize) -> Vec<String> {
 }
 
 /// Standard output and standard error.
-fn output(command: &mut Command) -> Result<(String, String)> {
+pub(super) fn output(command: &mut Command) -> Result<(String, String)> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
     let (out, log) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
     ensure!(output.status.success(), "{command:?}: {}\n{log}", output.status);
@@ -163,7 +163,7 @@ fn short(number: u64) -> String {
 }
 
 /// `1,234,567`
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")

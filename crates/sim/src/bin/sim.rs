@@ -32,7 +32,7 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N] [NAME ...]   planted faults, or these of them, and how soon each is seen
-       sim scale [--radix R] [--max N] [TABLE ...]
+       sim scale [--radix R] [--min N] [--max N] [TABLE ...]
                                             costs as markdown tables, or these of them: jobs, losses, changes,
                                             fences, collectives, idle, head
        sim workload [--days N] [--seed S]   what the policy for elastic jobs gains, as a markdown table";
@@ -287,13 +287,13 @@ impl Words {
     fn scale(mut self) -> Outcome {
         self.left.remove(0);
         let radix = self.size("--radix")?.unwrap_or(64);
-        let most = self.size("--max")?.unwrap_or(10_000);
+        let (least, most) = (self.size("--min")?.unwrap_or(0), self.size("--max")?.unwrap_or(10_000));
         let tables = std::mem::take(&mut self.left);
         if let Some(word) = tables.iter().find(|word| !SCALE_TABLES.contains(&word.as_str())) {
             return Err(format!("sim scale has no table '{word}': it has {}", SCALE_TABLES.join(", ")));
         }
         let wants = |name: &str| tables.is_empty() || tables.iter().any(|word| word == name);
-        let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most).collect();
+        let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| (least..=most).contains(n)).collect();
         let mut is_well = true;
         if wants("jobs") {
             let rows: Vec<_> = large.iter().map(|&n| scale(n, radix, n)).collect();
@@ -327,7 +327,7 @@ impl Words {
             println!("Nothing to do:\n\n{}", idle_table(&rows));
         }
         if wants("head") {
-            let daemons = [100, 1_000, 10_000, 100_000].into_iter().filter(|n| *n <= most);
+            let daemons = [100, 1_000, 10_000, 100_000].into_iter().filter(|n| (least..=most).contains(n));
             static START: LazyLock<Instant> = LazyLock::new(Instant::now);
             let work: Vec<_> = daemons.map(|n| head_work(n, radix, || START.elapsed())).collect();
             println!("The head's time for a request:\n\n{}", head_work_table(&work));

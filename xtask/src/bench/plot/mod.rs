@@ -21,9 +21,9 @@ use picture::{Bar, Panel, Whose};
 use tables::{Section, Table};
 
 /// The benchmarks with marks on the page.
-const SECTIONS: [&str; 17] = [
-    "launch", "dvm", "init", "busy", "tasks", "campaign", "daemons", "counts", "elastic", "resize", "fill", "mpi4py",
-    "slurm", "map", "preload", "repair", "history",
+const SECTIONS: [&str; 19] = [
+    "launch", "dvm", "init", "fence", "busy", "tasks", "campaign", "daemons", "counts", "elastic", "resize", "fill",
+    "mpi4py", "slurm", "map", "preload", "repair", "head", "history",
 ];
 
 /// A picture: file, title, and its panels.
