@@ -325,7 +325,7 @@ impl Spreads {
             let mut held = open.waiting.clone();
             held.remove_all(&open.given);
             held.remove_all(&lacking);
-            // Those that are gone need no note.
+            // A daemon that is gone needs no note.
             self.record.unreachable.extend(unreachable.iter().filter(|rank| open.waiting.contains(*rank)));
             self.record.give(id, &lacking, cx);
             self.confirm(id, &held, cx);

@@ -406,7 +406,9 @@ async fn write(shared: Rc<Shared>, mut todo: UnboundedReceiver<Order>, mut socke
         let asks = batch.iter().any(|order| !matches!(order, Order::Ping(_)));
         let mut bytes = Vec::new();
         for order in batch.drain(..) {
-            append_order(&mut bytes, &order);
+            if !append_order(&mut bytes, &order) {
+                tracing::error!("an order for libpmix is longer than its protocol allows, and is lost");
+            }
         }
         if socket.write_all(&bytes).await.is_err() {
             // The process is gone, and the reader of its reports learns that too.

@@ -288,12 +288,18 @@ impl Words {
         self.left.remove(0);
         let radix = self.size("--radix")?.unwrap_or(64);
         let (least, most) = (self.size("--min")?.unwrap_or(0), self.size("--max")?.unwrap_or(10_000));
+        let sizes_of =
+            |all: &[u32]| -> Vec<u32> { all.iter().copied().filter(|n| (least..=most).contains(n)).collect() };
+        let all = sizes_of(&SCALE_SIZES);
+        if all.is_empty() {
+            return Err(format!("sim scale has no size from {least} to {most}: it has {SCALE_SIZES:?}"));
+        }
         let tables = std::mem::take(&mut self.left);
         if let Some(word) = tables.iter().find(|word| !SCALE_TABLES.contains(&word.as_str())) {
             return Err(format!("sim scale has no table '{word}': it has {}", SCALE_TABLES.join(", ")));
         }
         let wants = |name: &str| tables.is_empty() || tables.iter().any(|word| word == name);
-        let large: Vec<u32> = [1_000, 10_000, 100_000].into_iter().filter(|n| (least..=most).contains(n)).collect();
+        let large = sizes_of(&SCALE_SIZES[1..]);
         let mut is_well = true;
         if wants("jobs") {
             let rows: Vec<_> = large.iter().map(|&n| scale(n, radix, n)).collect();
@@ -322,19 +328,21 @@ impl Words {
             let ways = collectives_table(&[1_000, 10_000], &[100_000, 1_000_000]);
             println!("A fence with data, by a model of the network:\n\n{ways}");
         }
-        if wants("idle") && most >= 1_000 {
+        if wants("idle") && large.contains(&1_000) {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
             println!("Nothing to do:\n\n{}", idle_table(&rows));
         }
         if wants("head") {
-            let daemons = [100, 1_000, 10_000, 100_000].into_iter().filter(|n| (least..=most).contains(n));
             static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-            let work: Vec<_> = daemons.map(|n| head_work(n, radix, || START.elapsed())).collect();
+            let work: Vec<_> = all.iter().map(|&n| head_work(n, radix, || START.elapsed())).collect();
             println!("The head's time for a request:\n\n{}", head_work_table(&work));
         }
         Ok(is_well)
     }
 }
+
+/// The numbers of daemons of `sim scale`; only the table `head` has the smallest.
+const SCALE_SIZES: [u32; 4] = [100, 1_000, 10_000, 100_000];
 
 /// The tables of `sim scale`.
 const SCALE_TABLES: [&str; 7] = ["jobs", "losses", "changes", "fences", "collectives", "idle", "head"];
