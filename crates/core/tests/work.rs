@@ -5,7 +5,7 @@ mod common;
 
 use common::{Cluster, dvm_with, job};
 use ferrite_core::{HeadInput, Input, RequestId};
-use ferrite_types::{DaemonRank, Duration, JobId};
+use ferrite_types::{DaemonRank, Duration, JobId, MapBy};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
 
@@ -14,8 +14,7 @@ const MANY: u64 = 1_000;
 /// The first request of a test; those of the jobs come before it.
 const OTHERS: u64 = 100_000;
 
-/// A DVM of one node with a job on each of its four slots, and this many that wait. The first job is over: at the first
-/// end the head looks once whether all that wait can ever run.
+/// A DVM of one node with a job on each of its four slots, and this many that wait. The first job is over.
 fn busy(waiting: u64) -> Cluster {
     busy_with(waiting, &[])
 }
@@ -41,6 +40,14 @@ fn looks(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
 /// The tries to place a job during an act; each may look at every node.
 fn placements(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
     let so_far = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").placements();
+    let before = so_far(dvm);
+    act(dvm);
+    so_far(dvm) - before
+}
+
+/// The nodes that these tries have looked at.
+fn nodes_tried(dvm: &mut Cluster, act: impl FnOnce(&mut Cluster)) -> u64 {
+    let so_far = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").nodes_tried();
     let before = so_far(dvm);
     act(dvm);
     so_far(dvm) - before
@@ -82,6 +89,28 @@ fn a_full_dvm_places_one_job_for_each_that_ends() {
     cancel(&mut dvm, 50);
     let end = |dvm: &mut Cluster| dvm.exit_job(3);
     assert_eq!(placements(&mut dvm, end), 1);
+}
+
+/// A job that finds no free slot may fit later: a few nodes show it. Nobody looks at the others, neither when it comes
+/// nor when the slots of another are free for it (spec L145).
+#[test]
+fn a_job_that_waits_costs_the_same_however_many_nodes_are_full() {
+    let wait = |nodes: u32| {
+        let mut dvm = dvm_with(nodes, &[("prte_elastic_mode", "1")]);
+        dvm.submit(1, Submission::of(job("wide", 4 * nodes - 1)));
+        dvm.submit(2, Submission::of(job("a.out", 1)));
+        let mut spec = job("a.out", 1);
+        // To place a job by nodes, all of them are compared.
+        spec.map.by = Some(MapBy::Slot);
+        let one = || Submission { wait_for_slots: true, ..Submission::of(spec.clone()) };
+        let coming = nodes_tried(&mut dvm, |dvm| dvm.submit(3, one()));
+        assert!(!dvm.running.keys().any(|proc| proc.job == JobId(3)), "it waits");
+        let beginning = nodes_tried(&mut dvm, |dvm| dvm.exit_job(2));
+        assert!(dvm.running.keys().any(|proc| proc.job == JobId(3)), "it has begun");
+        (coming, beginning)
+    };
+    let [few, many] = [5, 50].map(wait);
+    assert_eq!(few, many, "the work grows with the nodes");
 }
 
 /// After a loss the head looks whether those that wait can ever run. Most want the same (spec L15, L128).

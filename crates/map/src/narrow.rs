@@ -145,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{directive, place};
+    use crate::{directive, needs_free_slots, place};
 
     prop_compose! {
         fn pool()(slots in prop::collection::vec((0u32..5, 0u32..5, 0u32..7, prop::bool::weighted(0.9)), 1..9)) -> Vec<NodeRecord> {
@@ -213,6 +213,34 @@ mod tests {
             if let Some(map) = place_on_free(&spec, &pool, alike, &Occupancy::default()) {
                 let all: Vec<NodeShare> = up().map(|node| NodeShare { node: node.id, cap: None }).collect();
                 prop_assert_eq!(Ok(map), place_among(&spec, &pool, &[all], &Occupancy::default()));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        /// The head looks at no further node then (spec L145).
+        #[test]
+        fn a_job_that_the_first_idle_nodes_take_fits_on_all(
+            pool in pool(),
+            first in 1usize..9,
+            np in (1u32..9, 0u32..4),
+            by in prop::sample::select(vec!["", "slot", "core", "package", "node", "slot:SPAN", "core:PE=2", "node:PE=2"]),
+            nolocal in any::<bool>(),
+        ) {
+            let app = |np| AppContext { argv: vec!["a".to_owned()], np: Some(np), ..AppContext::default() };
+            let mut spec = JobSpec::new([np.0, np.1].into_iter().filter(|np| *np > 0).map(app).collect());
+            spec.map = request(by, nolocal);
+            let idle: Vec<NodeRecord> = pool.into_iter().map(|node| NodeRecord { slots_inuse: 0, ..node }).collect();
+            let fits = |nodes: &[NodeRecord]| {
+                let up = nodes.iter().filter(|node| node.daemon.is_some());
+                let all: Vec<NodeShare> = up.map(|node| NodeShare { node: node.id, cap: None }).collect();
+                let apps: Vec<_> = spec.apps.iter().map(|_| all.clone()).collect();
+                place(&spec, nodes, &apps, &Occupancy::default())
+            };
+            if needs_free_slots(&spec) && fits(&idle[..first.min(idle.len())]).is_ok() {
+                prop_assert_eq!(fits(&idle).err(), None);
             }
         }
     }

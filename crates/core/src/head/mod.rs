@@ -88,6 +88,12 @@ impl Head {
         self.jobs.placements()
     }
 
+    /// The number of nodes that these tries have looked at, for tests.
+    #[must_use]
+    pub fn nodes_tried(&self) -> u64 {
+        self.jobs.nodes_tried()
+    }
+
     /// Handles the start of the machine.
     pub(crate) fn start(&mut self, cx: &mut Cx) {
         self.activate(JobId::DAEMONS, JobState::Init, cx);

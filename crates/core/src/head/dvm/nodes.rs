@@ -1,7 +1,7 @@
 //! The node pool: records of machines, each with its daemon. It belongs to this wing; the others ask it, and change it
 //! by its verbs.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -26,17 +26,19 @@ pub(in crate::head) struct Pool {
     hosts: Vec<HostEntry>,
     /// The nodes by their names, and by the names that their daemons have reported.
     names: NameIndex,
-    /// The slots of the nodes with a daemon; `None` = one of them has changed since they were counted.
-    slots: Cell<Option<u32>>,
-    /// The free slots of the nodes with a daemon; empty = one of them has changed in another way than by a claim since
-    /// they were counted.
-    free: OnceCell<Free>,
+    /// The slots of the nodes with a daemon; empty = one of them has changed in another way than by a claim since they
+    /// were counted.
+    slots: OnceCell<Slots>,
     /// The nodes of the daemons.
     daemons: BTreeMap<DaemonRank, NodeId>,
     /// Nodes outside the DVM: given back, or never come.
     outside: BTreeSet<NodeId>,
     /// Nodes whose daemons were lost and have not come again.
     lost: BTreeSet<NodeId>,
+    /// Nodes inside the DVM without a daemon.
+    idle: BTreeSet<NodeId>,
+    /// The number of times that daemons have left or were lost.
+    departures: u64,
     /// The number of nodes with which the DVM began.
     initial: u32,
     /// The topology of every node, if a topology file is given.
@@ -47,42 +49,52 @@ pub(in crate::head) struct Pool {
     naming: Naming,
 }
 
-/// The free slots of the nodes with a daemon. A claim or a release changes it; it is not counted again.
+/// The slots of the nodes with a daemon. A claim or a release changes them; they are not counted again.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Free {
-    slots: u32,
-    /// The nodes that have one.
-    nodes: BTreeSet<NodeId>,
+struct Slots {
+    all: u32,
+    /// Those in use, also the processes beyond the slots of a node.
+    used: u32,
+    free: u32,
+    /// The nodes with free slots.
+    free_nodes: BTreeSet<NodeId>,
     /// Nodes whose slots may be counted by their hardware threads, because the machine shows no cores.
     without_cores: u32,
     /// All machines are equal.
     is_uniform: bool,
 }
 
-impl Free {
-    fn of(nodes: &[NodeRecord]) -> Free {
-        let mut free = Free { is_uniform: true, ..Free::default() };
+impl Slots {
+    fn of(nodes: &[NodeRecord]) -> Slots {
+        let mut slots = Slots { is_uniform: true, ..Slots::default() };
         let mut first = None;
         for node in nodes.iter().filter(|node| node.daemon.is_some()) {
-            free.slots += free_on(node);
+            slots.all += node.slots;
+            slots.used += used_on(node);
+            slots.free += free_on(node);
             if free_on(node) > 0 {
-                free.nodes.insert(node.id);
+                slots.free_nodes.insert(node.id);
             }
-            free.without_cores += u32::from(node.topology.of_kind(ObjectKind::Core).is_empty());
-            free.is_uniform &= Arc::ptr_eq(first.get_or_insert(&node.topology), &node.topology);
+            slots.without_cores += u32::from(node.topology.of_kind(ObjectKind::Core).is_empty());
+            slots.is_uniform &= Arc::ptr_eq(first.get_or_insert(&node.topology), &node.topology);
         }
-        free
+        slots
     }
 
-    /// Notes that a node has other free slots than before.
-    fn change(&mut self, node: &NodeRecord, before: u32) {
-        let now = free_on(node);
-        self.slots = self.slots - before + now;
-        match now {
-            0 => self.nodes.remove(&node.id),
-            _ => self.nodes.insert(node.id),
+    /// Notes that other slots of a node are in use and free than before.
+    fn change(&mut self, node: &NodeRecord, (used, free): (u32, u32)) {
+        self.used = self.used - used + used_on(node);
+        self.free = self.free - free + free_on(node);
+        match free_on(node) {
+            0 => self.free_nodes.remove(&node.id),
+            _ => self.free_nodes.insert(node.id),
         };
     }
+}
+
+/// The slots in use on a node, which counts for nothing without a daemon.
+fn used_on(node: &NodeRecord) -> u32 {
+    node.daemon.map_or(0, |_| node.slots_inuse)
 }
 
 /// The free slots of a node, which has none without a daemon.
@@ -122,8 +134,9 @@ impl Pool {
         }
         Pool {
             names,
-            slots: Cell::default(),
-            free: OnceCell::new(),
+            slots: OnceCell::new(),
+            idle: nodes.iter().filter(|node| node.daemon.is_none()).map(|node| node.id).collect(),
+            departures: 0,
             daemons: nodes.iter().filter_map(|node| Some((node.daemon?, node.id))).collect(),
             nodes,
             hosts: allocation.nodes.clone(),
@@ -174,6 +187,25 @@ impl Pool {
         self.nodes.iter().filter(|node| !self.outside.contains(&node.id))
     }
 
+    /// The number of these nodes.
+    pub(in crate::head) fn size_inside(&self) -> u32 {
+        self.size() + self.idle().len() as u32
+    }
+
+    /// Nodes that belong to the DVM and have no daemon, in the order of the allocation.
+    pub(in crate::head) fn idle(&self) -> impl ExactSizeIterator<Item = NodeId> + '_ {
+        debug_assert!(
+            self.idle.iter().eq(self.inside().filter(|node| node.daemon.is_none()).map(|node| &node.id)),
+            "each change is noted"
+        );
+        self.idle.iter().copied()
+    }
+
+    /// Grows each time that daemons leave or are lost.
+    pub(in crate::head) fn departures(&self) -> u64 {
+        self.departures
+    }
+
     /// True for a node with which the DVM began.
     pub(in crate::head) fn is_initial(&self, node: NodeId) -> bool {
         node.0 < self.initial
@@ -191,46 +223,49 @@ impl Pool {
 
     /// Their slots.
     pub(in crate::head) fn slots(&self) -> u32 {
-        let slots = self.slots.get().unwrap_or_else(|| self.up().map(|node| node.slots).sum());
-        self.slots.set(Some(slots));
-        slots
+        self.counted().all
     }
 
-    /// The free slots of the nodes with a daemon.
+    /// Their slots in use.
+    pub(in crate::head) fn used_slots(&self) -> u32 {
+        self.counted().used
+    }
+
+    /// Their free slots.
     pub(in crate::head) fn free_slots(&self) -> u32 {
-        self.free().slots
+        self.counted().free
     }
 
     /// True when no job that needs a free slot for each process can be placed.
     pub(in crate::head) fn is_full(&self) -> bool {
-        let free = self.free();
-        free.slots == 0 && free.without_cores == 0
+        let slots = self.counted();
+        slots.free == 0 && slots.without_cores == 0
     }
 
     /// The nodes with free slots; `None` = the machines differ (spec L144).
     pub(in crate::head) fn alike(&self) -> Option<Alike<'_>> {
-        let free = self.free();
-        free.is_uniform.then(|| Alike { free: &free.nodes, slots: self.slots() })
+        let slots = self.counted();
+        slots.is_uniform.then_some(Alike { free: &slots.free_nodes, slots: slots.all })
     }
 
-    fn free(&self) -> &Free {
-        let free = self.free.get_or_init(|| Free::of(&self.nodes));
-        debug_assert_eq!(*free, Free::of(&self.nodes), "each change is noted");
-        free
+    fn counted(&self) -> &Slots {
+        let slots = self.slots.get_or_init(|| Slots::of(&self.nodes));
+        debug_assert_eq!(*slots, Slots::of(&self.nodes), "each change is noted");
+        slots
     }
 
     /// Has the slots counted again: nodes have come or gone, or have other slots.
     fn recount(&mut self) {
         self.slots.take();
-        self.free.take();
     }
 
     /// Changes what these nodes have in use.
     fn use_slots<T>(&mut self, nodes: impl Iterator<Item = NodeId>, change: impl FnOnce(&mut [NodeRecord]) -> T) -> T {
-        let before: BTreeMap<NodeId, u32> = nodes.map(|node| (node, free_on(self.record(node)))).collect();
+        let has = |node| (used_on(self.record(node)), free_on(self.record(node)));
+        let before: BTreeMap<NodeId, (u32, u32)> = nodes.map(|node| (node, has(node))).collect();
         let changed = change(&mut self.nodes);
-        if let Some(free) = self.free.get_mut() {
-            before.into_iter().for_each(|(node, before)| free.change(&self.nodes[node.0 as usize], before));
+        if let Some(slots) = self.slots.get_mut() {
+            before.into_iter().for_each(|(node, before)| slots.change(&self.nodes[node.0 as usize], before));
         }
         changed
     }
@@ -335,17 +370,22 @@ impl Pool {
 
     /// Notes that nodes do not belong to the DVM any more.
     pub(in crate::head) fn put_outside(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
-        self.outside.extend(nodes);
+        for node in nodes {
+            self.idle.remove(&node);
+            self.outside.insert(node);
+        }
     }
 
     /// Notes that a daemon has become part of the DVM.
     pub(in crate::head) fn come(&mut self, node: NodeId, daemon: DaemonRank) {
         self.recount();
         if let Some(former) = self.record_mut(node).daemon.replace(daemon) {
+            self.departures += 1;
             self.daemons.remove(&former);
         }
         self.daemons.insert(daemon, node);
         self.lost.remove(&node);
+        self.idle.remove(&node);
         self.outside.remove(&node);
     }
 
@@ -353,18 +393,29 @@ impl Pool {
     pub(in crate::head) fn leave(&mut self, node: NodeId) {
         self.recount();
         if let Some(daemon) = self.record_mut(node).daemon.take() {
+            self.departures += 1;
             self.daemons.remove(&daemon);
+            self.has_none(node);
         }
     }
 
     /// Notes that daemons were lost.
     pub(super) fn lose(&mut self, daemons: &RankSet) {
         self.recount();
+        self.departures += 1;
         for daemon in daemons.iter() {
             if let Some(node) = self.daemons.remove(&daemon) {
                 self.record_mut(node).daemon = None;
                 self.lost.insert(node);
+                self.has_none(node);
             }
+        }
+    }
+
+    /// Notes that a node has no daemon any more.
+    fn has_none(&mut self, node: NodeId) {
+        if !self.outside.contains(&node) {
+            self.idle.insert(node);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Choice of nodes for a grow that names none: a number of nodes, or as many nodes as give a number of slots. A
 //! resource manager may grant the nodes that the pool lacks.
 
-use ferrite_types::{NodeId, NodeRecord, SessionId, SlotCount};
+use ferrite_types::{NodeId, SessionId, SlotCount};
 use ferrite_wire::GrowRequest;
 
 use super::grow::Wanted;
@@ -23,10 +23,11 @@ impl Head {
             let cause = "Name nodes, or a number of them, or a number of slots; a queue goes with a number.";
             return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         }
-        let spare = if request.queue.is_some() { Vec::new() } else { self.idle_nodes(wanted, session) };
+        // A queue gives its own nodes.
+        let spare = self.idle_nodes(wanted, session).filter(|_| request.queue.is_none());
         let (spare, more) = match request.slots {
             0 => {
-                let spare: Vec<NodeId> = spare.into_iter().take(request.count as usize).collect();
+                let spare: Vec<NodeId> = spare.take(request.count as usize).collect();
                 let more = request.count - spare.len() as u32;
                 (spare, more)
             }
@@ -66,7 +67,7 @@ impl Head {
     }
 
     /// The first of these nodes that together have the slots, and the number of further nodes needed.
-    fn with_slots(&self, spare: Vec<NodeId>, slots: u32) -> (Vec<NodeId>, u32) {
+    fn with_slots(&self, spare: impl Iterator<Item = NodeId>, slots: u32) -> (Vec<NodeId>, u32) {
         let (mut left, mut chosen) = (slots, Vec::new());
         for node in spare {
             if left == 0 {
@@ -105,14 +106,17 @@ impl Head {
     }
 
     /// Nodes of the pool that this session may use, that have no daemon and that no host of the request names.
-    fn idle_nodes(&self, wanted: &[Wanted<'_>], session: Option<SessionId>) -> Vec<NodeId> {
+    fn idle_nodes<'a>(
+        &'a self,
+        wanted: &'a [Wanted<'_>],
+        session: Option<SessionId>,
+    ) -> impl Iterator<Item = NodeId> + 'a {
         let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
-        let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
-        let free = |node: &&NodeRecord| {
-            let down = node.daemon.is_none() && !self.pool.is_outside(node.id);
-            let promised = self.elastic.campaigns.of_node(node.id).is_some() || self.elastic.extensions.awaits(node.id);
-            down && !named(node.id) && !promised && !for_others(node.id)
+        let for_others = move |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
+        let is_free = move |id: &NodeId| {
+            let promised = self.elastic.campaigns.of_node(*id).is_some() || self.elastic.extensions.awaits(*id);
+            !named(*id) && !promised && !for_others(*id)
         };
-        self.pool.records().iter().filter(free).map(|node| node.id).collect()
+        self.pool.idle().filter(is_free)
     }
 }

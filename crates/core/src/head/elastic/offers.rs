@@ -204,6 +204,11 @@ impl Head {
         Some(kept)
     }
 
+    /// True for a job that may take what an open offer keeps.
+    pub(in crate::head) fn may_take_offered(&self, id: JobId) -> bool {
+        !self.elastic.sizes.open.is_empty() && self.jobs.takes_offers(id).is_some()
+    }
+
     /// Lends what an offer keeps for a try to place a job that may take it. Returns it, with the root of the tree
     /// (spec E55).
     pub(in crate::head) fn lend_offered(&mut self, id: JobId) -> Option<(JobId, JobMap)> {

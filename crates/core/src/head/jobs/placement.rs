@@ -150,7 +150,7 @@ impl Head {
     /// `None` = all nodes matter (spec L144).
     fn place_on_free(&self, spec: &JobSpec) -> Option<JobMap> {
         let map = place_on_free(spec, self.pool.records(), self.pool.alike()?, &self.jobs.occupancy)?;
-        self.jobs.note_placement();
+        self.jobs.note_placement(map.nodes.len());
         Some(map)
     }
 
@@ -207,7 +207,7 @@ impl Head {
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
-        self.jobs.note_placement();
+        self.jobs.note_placement(nodes.len());
         let shares_among = |spec: &JobSpec| {
             let mut shares = self.shares_among(spec, nodes)?;
             for (app, shares) in spec.apps.iter().zip(&mut shares) {

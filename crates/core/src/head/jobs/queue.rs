@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ferrite_map::needs_free_slots;
 use ferrite_types::resources::{Amounts, amounts_in_words};
 use ferrite_types::{
-    AppContext, CampaignId, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, RankSet, SessionId, Timestamp,
+    AppContext, CampaignId, DaemonRank, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, SessionId, Timestamp,
 };
 use ferrite_wire::control::ResourceStatus;
 
@@ -46,9 +46,31 @@ impl Head {
     fn may_fit_later(&self, spec: &JobSpec, session: SessionId) -> Result<(), String> {
         let pool = self.pool_of(session);
         let is_part = pool.is_some();
+        if !is_part && self.fits_on_few(spec) {
+            return Ok(());
+        }
         let nodes = idle(pool.unwrap_or_else(|| self.pool.records().to_vec()));
         let map = self.place_among(spec, &nodes, &self.jobs.occupancy.idle());
         map.map(drop).map_err(|text| if is_part { self.among_some(&text) } else { text })
+    }
+
+    /// True for a job that the first nodes would take if they were idle, so that the others need no look (spec L145).
+    /// False says nothing.
+    fn fits_on_few(&self, spec: &JobSpec) -> bool {
+        let is_plain = |app: &AppContext| app.np.is_some() && app.hosts.is_empty();
+        if !needs_free_slots(spec) || !spec.apps.iter().all(is_plain) || self.pool.alike().is_none() {
+            return false;
+        }
+        let (mut few, mut slots) = (Vec::new(), 0);
+        for node in self.pool.up() {
+            few.push(node.clone());
+            // The head's node may be left out.
+            slots += if node.daemon == Some(DaemonRank::HEAD) { 0 } else { node.slots };
+            if slots >= asked_by(spec) {
+                break;
+            }
+        }
+        self.place_among(spec, &idle(few), &self.jobs.occupancy.idle()).is_ok()
     }
 
     /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.
@@ -61,17 +83,10 @@ impl Head {
     }
 
     /// Refuses queued jobs that can never run after a loss of nodes, at any position. It runs once per loss, because
-    /// it looks at every queued job. Of jobs that want the same, one is placed for all (spec L128).
+    /// it looks at every queued job (spec L145). Of jobs that want the same, one is placed for all (spec L128).
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
-        if self.jobs.queue.is_empty() {
-            // Daemons that come before the next job waits can be lost too.
-            self.jobs.queue.hopes = RankSet::new();
-            return;
-        }
-        let there: RankSet = self.pool.up().filter_map(|node| node.daemon).collect();
-        let before = std::mem::replace(&mut self.jobs.queue.hopes, there);
-        let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.jobs.queue.hopes.contains(rank));
-        if none_is_lost {
+        let departures = self.pool.departures();
+        if std::mem::replace(&mut self.jobs.queue.checked_after, departures) == departures {
             return;
         }
         let idle = self.jobs.occupancy.idle();
@@ -180,15 +195,22 @@ impl Head {
         if waits && (asked_by(spec) > self.free_slots() || !self.may_pass(&firsts, cx.now)) {
             return self.jobs.queue.push(id, session, priority, &client);
         }
-        match self.placed(id, spec) {
-            Ok(map) => {
+        // A try would look at each node, and describe what it lacks.
+        let placed = if self.finds_no_slot(id, spec) { None } else { self.placed(id, spec).ok() };
+        match placed {
+            Some(map) => {
                 firsts.into_iter().for_each(|first| self.jobs.queue.note_passed(first, cx.now));
                 self.take_map(id, map, cx);
             }
-            Err(_) if !waits && let Err(text) = self.may_fit_later(spec, session) => self.fail_placement(id, text, cx),
-            Err(_) if is_again => self.jobs.queue.push_front(id, session),
-            Err(_) => self.jobs.queue.push(id, session, priority, &client),
+            None if !waits && let Err(text) = self.may_fit_later(spec, session) => self.fail_placement(id, text, cx),
+            None if is_again => self.jobs.queue.push_front(id, session),
+            None => self.jobs.queue.push(id, session, priority, &client),
         }
+    }
+
+    /// True for a job that needs free slots when there are none, nor any that an offer keeps for it.
+    fn finds_no_slot(&self, id: JobId, spec: &JobSpec) -> bool {
+        self.pool.is_full() && needs_free_slots(spec) && !self.may_take_offered(id)
     }
 
     /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
@@ -292,7 +314,7 @@ impl Head {
             return;
         }
         // A try would look at each node, and describe what it lacks.
-        if self.pool.is_full() && needs_free_slots(&job.spec) && self.is_busy(job.session) {
+        if self.finds_no_slot(id, &job.spec) && self.is_busy(job.session) {
             return;
         }
         let spec = self.spec_of(job);

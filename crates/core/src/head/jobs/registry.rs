@@ -35,6 +35,8 @@ pub(in crate::head) struct Jobs {
     looks: Cell<u64>,
     /// The number of tries to place a job, each of which may look at every node, for tests.
     placements: Cell<u64>,
+    /// The number of nodes that these tries have looked at.
+    nodes_tried: Cell<u64>,
     /// The number of the latest job.
     last: u32,
     /// Number of processes of all launched jobs.
@@ -210,8 +212,15 @@ impl Jobs {
         self.placements.get()
     }
 
-    pub(super) fn note_placement(&self) {
+    /// The number of nodes that these tries have looked at.
+    pub(in crate::head) fn nodes_tried(&self) -> u64 {
+        self.nodes_tried.get()
+    }
+
+    /// Notes a try to place a job on so many nodes.
+    pub(super) fn note_placement(&self, nodes: usize) {
         self.placements.set(self.placements.get() + 1);
+        self.nodes_tried.set(self.nodes_tried.get() + nodes as u64);
     }
 
     pub(super) fn ids(&self) -> Vec<JobId> {

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_types::{JobId, RankSet, SessionId, Timestamp};
+use ferrite_types::{JobId, SessionId, Timestamp};
 
 /// The time at which a client had its last turn, or began to wait: who has the lowest is next.
 type Turn = i64;
@@ -73,8 +73,8 @@ pub(super) struct WaitingList {
     vacated: bool,
     /// The number of jobs that walks have met, for tests.
     pub(super) looks: Cell<u64>,
-    /// The daemons at the last check whether all queued jobs can ever run; empty before the first check.
-    pub(super) hopes: RankSet,
+    /// The departures of daemons before the last check whether all queued jobs can ever run.
+    pub(super) checked_after: u64,
 }
 
 impl File {
@@ -198,10 +198,6 @@ impl WaitingList {
 
     pub(super) fn len(&self) -> usize {
         self.places.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
     }
 
     pub(super) fn contains(&self, id: JobId) -> bool {
