@@ -466,6 +466,18 @@ struct Order {
     failure: Option<(Step, c_int)>,
 }
 
+/// Leaves all signals to the other threads of this process.
+#[allow(unsafe_code)]
+pub(crate) fn block_signals() {
+    // SAFETY: `all` is plain data that the first call fills in and the second one reads; the former mask is not asked
+    // for. A program that this thread starts gets an empty mask (`run`).
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, ptr::null_mut());
+    }
+}
+
 /// Clones a child that shares our memory and runs [`child`]; returns when it has executed its program or ended.
 #[allow(unsafe_code)]
 fn clone_child(order: &mut Order, stack: &mut [MaybeUninit<u128>]) -> io::Result<(Pid, OwnedFd)> {

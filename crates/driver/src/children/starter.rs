@@ -15,7 +15,7 @@ use ferrite_types::ProcId;
 use ferrite_wire::StartError;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::spawn::{Spawner, Started};
+use crate::spawn::{Spawner, Started, block_signals};
 
 /// The most threads: the kernel's work for more starts at once does not get faster.
 const MOST_THREADS: usize = 8;
@@ -108,6 +108,8 @@ impl Starter {
         let (queue, outcomes) = (Arc::clone(&self.queue), self.outcomes.clone());
         let mut spawner = self.spawner.sibling();
         let work = move || {
+            // The end of a child would wake the thread that has started it, and not the loop that waits for it.
+            block_signals();
             while let Some(order) = queue.next() {
                 // Nobody listens only while this process is ending.
                 let _ = outcomes.send(order.carry_out(&mut spawner));
