@@ -77,6 +77,7 @@ cargo xtask COMMAND
 ";
 
 fn main() -> ExitCode {
+    be_quiet_without_a_reader();
     let mut words = std::env::args().skip(1);
     let command = words.next().unwrap_or_else(|| "help".into());
     let words: Vec<String> = words.collect();
@@ -90,6 +91,18 @@ fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// Says nothing when the reader of the standard output has gone (`xtask ... | head`). The command ends all the same, and
+/// removes what it has made.
+fn be_quiet_without_a_reader() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let is_unread = |text: &str| text.starts_with("failed printing to stdout") && text.contains("Broken pipe");
+        if !panic.payload_as_str().is_some_and(is_unread) {
+            report(panic);
+        }
+    }));
 }
 
 fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {

@@ -67,6 +67,8 @@ struct Slots {
 impl Slots {
     fn of(nodes: &[NodeRecord]) -> Slots {
         let mut slots = Slots { is_uniform: true, ..Slots::default() };
+        let lacks_cores = |machine: &Topology| machine.of_kind(ObjectKind::Core).is_empty();
+        // Most machines are like the first, and a look at one takes long.
         let mut first = None;
         for node in nodes.iter().filter(|node| node.daemon.is_some()) {
             slots.all += node.slots;
@@ -75,8 +77,11 @@ impl Slots {
             if free_on(node) > 0 {
                 slots.free_nodes.insert(node.id);
             }
-            slots.without_cores += u32::from(node.topology.of_kind(ObjectKind::Core).is_empty());
-            slots.is_uniform &= Arc::ptr_eq(first.get_or_insert(&node.topology), &node.topology);
+            let machine = &node.topology;
+            let (of_first, first_lacks) = *first.get_or_insert_with(|| (machine, lacks_cores(machine)));
+            let is_like_first = Arc::ptr_eq(of_first, machine);
+            slots.without_cores += u32::from(if is_like_first { first_lacks } else { lacks_cores(machine) });
+            slots.is_uniform &= is_like_first;
         }
         slots
     }
