@@ -93,8 +93,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says nothing when the reader of the standard output has gone (`xtask ... | head`). The command ends all the same, and
-/// removes what it has made.
+/// Says nothing when the reader of the standard output has gone (`xtask ... | head`). The command ends all the same,
+/// and removes what it has made.
 fn be_quiet_without_a_reader() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
