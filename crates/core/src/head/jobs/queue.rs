@@ -193,6 +193,12 @@ impl Head {
         };
         let waits = !firsts.is_empty();
         if waits && (asked_by(spec) > self.free_slots() || !self.may_pass(&firsts, cx.now)) {
+            // The others would wait behind it until all nodes are idle (spec L15).
+            if asked_by(spec) > self.pool.slots()
+                && let Err(text) = self.may_fit_later(spec, session)
+            {
+                return self.fail_placement(id, text, cx);
+            }
             return self.jobs.queue.push(id, session, priority, &client);
         }
         // A try would look at each node, and describe what it lacks.
