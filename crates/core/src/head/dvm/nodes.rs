@@ -36,7 +36,7 @@ pub(in crate::head) struct Pool {
     /// Nodes whose daemons were lost and have not come again.
     lost: BTreeSet<NodeId>,
     /// Nodes inside the DVM without a daemon.
-    idle: BTreeSet<NodeId>,
+    without_daemon: BTreeSet<NodeId>,
     /// The number of times that daemons have left or were lost.
     departures: u64,
     /// The number of nodes with which the DVM began.
@@ -140,7 +140,7 @@ impl Pool {
         Pool {
             names,
             slots: OnceCell::new(),
-            idle: nodes.iter().filter(|node| node.daemon.is_none()).map(|node| node.id).collect(),
+            without_daemon: nodes.iter().filter(|node| node.daemon.is_none()).map(|node| node.id).collect(),
             departures: 0,
             daemons: nodes.iter().filter_map(|node| Some((node.daemon?, node.id))).collect(),
             nodes,
@@ -194,16 +194,16 @@ impl Pool {
 
     /// The number of these nodes.
     pub(in crate::head) fn size_inside(&self) -> u32 {
-        self.size() + self.idle().len() as u32
+        self.size() + self.without_daemon().len() as u32
     }
 
     /// Nodes that belong to the DVM and have no daemon, in the order of the allocation.
-    pub(in crate::head) fn idle(&self) -> impl ExactSizeIterator<Item = NodeId> + '_ {
+    pub(in crate::head) fn without_daemon(&self) -> impl ExactSizeIterator<Item = NodeId> + '_ {
         debug_assert!(
-            self.idle.iter().eq(self.inside().filter(|node| node.daemon.is_none()).map(|node| &node.id)),
+            self.without_daemon.iter().eq(self.inside().filter(|node| node.daemon.is_none()).map(|node| &node.id)),
             "each change is noted"
         );
-        self.idle.iter().copied()
+        self.without_daemon.iter().copied()
     }
 
     /// Grows each time that daemons leave or are lost.
@@ -376,7 +376,7 @@ impl Pool {
     /// Notes that nodes do not belong to the DVM any more.
     pub(in crate::head) fn put_outside(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         for node in nodes {
-            self.idle.remove(&node);
+            self.without_daemon.remove(&node);
             self.outside.insert(node);
         }
     }
@@ -390,7 +390,7 @@ impl Pool {
         }
         self.daemons.insert(daemon, node);
         self.lost.remove(&node);
-        self.idle.remove(&node);
+        self.without_daemon.remove(&node);
         self.outside.remove(&node);
     }
 
@@ -400,7 +400,7 @@ impl Pool {
         if let Some(daemon) = self.record_mut(node).daemon.take() {
             self.departures += 1;
             self.daemons.remove(&daemon);
-            self.has_none(node);
+            self.note_without_daemon(node);
         }
     }
 
@@ -412,15 +412,15 @@ impl Pool {
             if let Some(node) = self.daemons.remove(&daemon) {
                 self.record_mut(node).daemon = None;
                 self.lost.insert(node);
-                self.has_none(node);
+                self.note_without_daemon(node);
             }
         }
     }
 
     /// Notes that a node has no daemon any more.
-    fn has_none(&mut self, node: NodeId) {
+    fn note_without_daemon(&mut self, node: NodeId) {
         if !self.outside.contains(&node) {
-            self.idle.insert(node);
+            self.without_daemon.insert(node);
         }
     }
 

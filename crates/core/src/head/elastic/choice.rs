@@ -117,6 +117,6 @@ impl Head {
             let promised = self.elastic.campaigns.of_node(*id).is_some() || self.elastic.extensions.awaits(*id);
             !named(*id) && !promised && !for_others(*id)
         };
-        self.pool.idle().filter(is_free)
+        self.pool.without_daemon().filter(is_free)
     }
 }

@@ -58,7 +58,8 @@ impl Head {
     /// False says nothing.
     fn fits_on_few(&self, spec: &JobSpec) -> bool {
         let is_plain = |app: &AppContext| app.np.is_some() && app.hosts.is_empty();
-        if !needs_free_slots(spec) || !spec.apps.iter().all(is_plain) || self.pool.alike().is_none() {
+        let is_simple = needs_free_slots(spec) && spec.apps.iter().all(is_plain) && self.pool.alike().is_some();
+        if !is_simple || asked_by(spec) > self.pool.slots() {
             return false;
         }
         let (mut few, mut slots) = (Vec::new(), 0);
