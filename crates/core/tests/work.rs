@@ -113,6 +113,22 @@ fn a_job_that_waits_costs_the_same_however_many_nodes_are_full() {
     assert_eq!(few, many, "the work grows with the nodes");
 }
 
+/// Without the launch fence a job may come while nodes do: they may be those that it needs (spec L15).
+#[test]
+fn a_job_behind_others_is_not_refused_while_nodes_come() {
+    let mut dvm = dvm_with(1, &[]);
+    for id in 1..=5 {
+        dvm.submit(id, Submission { wait_for_slots: true, ..Submission::of(job("a.out", 1)) });
+    }
+    dvm.silent_nodes.insert("m0".to_owned());
+    grow(OTHERS, "m0", SessionTerms::default(), &mut dvm);
+    let wide = || Submission { wait_for_slots: true, ..Submission::of(job("wide", 6)) };
+    dvm.submit(6, wide());
+    dvm.ask(OTHERS + 1, Request::Job(JobId(6)));
+    let Reply::Job(detail) = dvm.reply(OTHERS + 1) else { panic!("a queued job has its details") };
+    assert_eq!(detail.status.exit_code, None, "{}", detail.status.waiting_for);
+}
+
 /// After a loss the head looks whether those that wait can ever run. Most want the same (spec L15, L128).
 #[test]
 fn a_loss_places_one_job_of_each_kind_that_waits() {

@@ -194,8 +194,10 @@ impl Head {
         };
         let waits = !firsts.is_empty();
         if waits && (asked_by(spec) > self.free_slots() || !self.may_pass(&firsts, cx.now)) {
-            // The others would wait behind it until all nodes are idle (spec L15).
+            // The others would wait behind it until all nodes are idle (spec L15). Open campaigns may still bring the
+            // nodes that it needs.
             if asked_by(spec) > self.pool.slots()
+                && !self.is_changing()
                 && let Err(text) = self.may_fit_later(spec, session)
             {
                 return self.fail_placement(id, text, cx);
