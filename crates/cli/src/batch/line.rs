@@ -1,7 +1,7 @@
 //! Parses one line of a list of jobs: words as for a shell, or a JSON object. Pure. Both become the words of a `prun`
 //! line, so that a job means the same in either form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -108,12 +108,16 @@ pub(crate) struct Fields {
 /// Stands for the program of a job while its options are read.
 const PROGRAM: &str = "program";
 
+/// Number of different options that are kept as they were read: a list has few kinds of jobs.
+const KEPT: usize = 16;
+
 /// Reads lines. It keeps the definitions of options: making them costs more than reading a line.
 pub struct LineParser {
     parser: Parser,
     environment: Environment,
-    /// The options that were read last, and the job that they describe. Most lists have the same for each line.
-    last: Option<(Vec<String>, Run)>,
+    /// The options that were read last, newest first, and the jobs that they describe. To read options costs more than
+    /// all else that is done for a line.
+    kept: VecDeque<(Vec<String>, Run)>,
 }
 
 impl LineParser {
@@ -122,7 +126,7 @@ impl LineParser {
     pub fn new(mut environment: Environment) -> LineParser {
         // It chooses the DVM of the command, and a line has none of its own.
         environment.remove(WHICH_DVM);
-        LineParser { parser: Parser::new(Tool::Prun), environment, last: None }
+        LineParser { parser: Parser::new(Tool::Prun), environment, kept: VecDeque::new() }
     }
 
     /// Returns the job of a line; `None` when the line is empty or a comment.
@@ -137,10 +141,18 @@ impl LineParser {
         if line.starts_with('{') {
             return self.described(line).map(Some);
         }
-        let words = words(line)?;
-        // In an array `:` is an argument like any other; on a line it separates applications.
-        let has_options = words.iter().any(|word| word == ":") || words[0].starts_with('-') || words[0].is_empty();
-        let run = if has_options { self.run(&words)? } else { self.run_with(Vec::new(), words)? };
+        let mut words = words(line)?;
+        let run = match self.program_of(&words) {
+            Some(at) => {
+                let argv = words.split_off(at);
+                self.run_with(words, argv)?
+            }
+            None => {
+                let run = self.run(&words)?;
+                self.keep_options_of(&words, &run);
+                run
+            }
+        };
         Ok(Some(BatchLine { id: None, run, stdout: None, stderr: None, retries: None, after: After::default() }))
     }
 
@@ -180,17 +192,43 @@ impl LineParser {
         self.run_with(words, argv)
     }
 
+    /// Returns the position of the program among the words of a line; `None` = its options have to be read first.
+    fn program_of(&self, words: &[String]) -> Option<usize> {
+        let is_program = |at: usize| words.get(at).is_some_and(|word| !word.is_empty() && !word.starts_with('-'));
+        if has_apps(words) {
+            return None;
+        }
+        // An option is read before the words behind it are seen, so the same options end at the same place.
+        let kept = || self.kept.iter().map(|(options, _)| options).filter(|options| words.starts_with(options));
+        is_program(0).then_some(0).or_else(|| kept().map(Vec::len).find(|at| is_program(*at)))
+    }
+
+    /// Keeps the options of a line that was read in full.
+    fn keep_options_of(&mut self, words: &[String], run: &Run) {
+        if let [app] = &run.spec.apps[..]
+            && let Some(options) = words.strip_suffix(&app.argv[..])
+            && !has_apps(words)
+        {
+            self.keep(options.to_vec(), run.clone());
+        }
+    }
+
+    fn keep(&mut self, options: Vec<String>, run: Run) {
+        self.kept.truncate(KEPT - 1);
+        self.kept.push_front((options, run));
+    }
+
     /// Returns the job with these options and this program.
     fn run_with(&mut self, options: Vec<String>, argv: Vec<String>) -> Result<Run, LineError> {
-        let mut run = match &self.last {
-            Some((last, run)) if *last == options => run.clone(),
-            _ => {
+        let mut run = match self.kept.iter().find(|(kept, _)| *kept == options) {
+            Some((_, run)) => run.clone(),
+            None => {
                 let words: Vec<String> = options.iter().cloned().chain([PROGRAM.to_owned()]).collect();
                 let run = self.run(&words)?;
                 if !matches!(&run.spec.apps[..], [app] if app.argv == [PROGRAM]) {
                     return Err(LineError::Options);
                 }
-                self.last = Some((options, run.clone()));
+                self.keep(options, run.clone());
                 run
             }
         };
@@ -216,6 +254,11 @@ impl LineParser {
             None => Ok(run),
         }
     }
+}
+
+/// True when the words of a line are several applications. In an array `:` is an argument like any other.
+fn has_apps(words: &[String]) -> bool {
+    words.iter().any(|word| word == ":")
 }
 
 /// True for a line that is to be a job: it is not empty, and no comment. It may still have
@@ -301,6 +344,7 @@ fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(
 #[cfg(test)]
 mod tests {
     use ferrite_wire::control::SessionChoice;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -346,6 +390,50 @@ mod tests {
         for line in lines.iter().chain(&lines) {
             assert_eq!(format!("{:?}", parser.parse(line)), format!("{:?}", parse_alone(line)), "{line}");
         }
+    }
+
+    proptest! {
+        #[test]
+        fn no_words_of_a_line_depend_on_the_lines_before(lines in prop::collection::vec(line_of_pieces(), 2..8)) {
+            let mut parser = LineParser::new(Environment::new());
+            for line in lines.iter().chain(&lines) {
+                prop_assert_eq!(format!("{:?}", parser.parse(line)), format!("{:?}", parse_alone(line)), "{}", line);
+            }
+        }
+    }
+
+    fn line_of_pieces() -> impl Strategy<Value = String> {
+        let pieces = vec![
+            "-n",
+            "-n=2",
+            "2",
+            "a",
+            "b",
+            "-x",
+            "--",
+            ":",
+            "':'",
+            "''",
+            "--output",
+            "tag",
+            "--stop-in-app",
+            "--wdir",
+            "/d",
+        ];
+        let options = prop::sample::select(vec!["", "-n 2", "-n 2 --tag-output", "--stop-in-app -n 2", "-n 2 --"]);
+        let rest = prop::collection::vec(prop::sample::select(pieces), 1..5);
+        (options, rest).prop_map(|(options, rest)| format!("{options} {}", rest.join(" ")))
+    }
+
+    #[test]
+    fn few_kinds_of_options_are_kept_and_those_that_were_read_last() {
+        let mut parser = LineParser::new(Environment::new());
+        let most = KEPT as u32 + 1;
+        for n in 1..=most {
+            assert_eq!(parser.parse(&format!("-n {n} a")).unwrap().unwrap().run.spec.apps[0].np, Some(n));
+        }
+        let program = |n: u32| parser.program_of(&["-n".to_owned(), n.to_string(), "b".to_owned()]);
+        assert_eq!((parser.kept.len(), program(1), program(2), program(most)), (KEPT, None, Some(2), Some(2)));
     }
 
     fn parse_alone(line: &str) -> Result<Option<BatchLine>, LineError> {
