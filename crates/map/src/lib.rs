@@ -28,6 +28,7 @@ mod place;
 mod placement_policy;
 mod rank;
 mod shape;
+mod shapes;
 mod slots;
 mod topic;
 pub mod topology_file;

@@ -1,17 +1,17 @@
 //! The nodes of a job map while ranks and processors are handed out.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use ferrite_types::{BindTo, CpuSet, JobMap, JobNode, LocalRank, NodeRecord, Placement, Topology};
+use ferrite_types::{BindTo, CpuSet, JobMap, JobNode, LocalRank, NodeRecord, Placement};
 
 use crate::app::App;
 use crate::bind::Binder;
 use crate::candidate::Candidate;
 use crate::device_use::DeviceUse;
-use crate::occupancy::{Occupancy, Taken};
+use crate::occupancy::Occupancy;
 use crate::placement_policy::{Mapper, PlacementPolicy};
 use crate::shape::Shape;
+use crate::shapes::Shapes;
 use crate::units::Units;
 
 /// The nodes of the map so far, by the index of their candidate.
@@ -20,6 +20,8 @@ pub(crate) struct MappedNodes<'a> {
     nodes: Vec<Option<MappedNode<'a>>>,
     /// The shape of each candidate for the app at hand; candidates that it does not use have none.
     shapes: Vec<Option<Rc<Shape>>>,
+    /// Shapes that are known already, perhaps for the policy of the only app.
+    known: Option<Shapes<'a>>,
 }
 
 /// A node of the job map.
@@ -39,13 +41,15 @@ pub(crate) struct MappedNode<'a> {
 }
 
 impl<'a> MappedNodes<'a> {
-    pub(crate) fn new(occupancy: &'a Occupancy, candidates: usize) -> MappedNodes<'a> {
-        MappedNodes { occupancy, nodes: (0..candidates).map(|_| None).collect(), shapes: vec![None; candidates] }
+    /// `known` are shapes of a job with one app.
+    pub(crate) fn new(occupancy: &'a Occupancy, candidates: usize, known: Option<Shapes<'a>>) -> MappedNodes<'a> {
+        MappedNodes { occupancy, nodes: (0..candidates).map(|_| None).collect(), shapes: vec![None; candidates], known }
     }
 
     /// Makes the shapes for an app: one for each distinct machine with the same processors and devices taken.
     pub(crate) fn open(&mut self, candidates: &[Candidate<'a>], app: &App<'a>) {
-        let mut known: BTreeMap<(*const Topology, Taken), Rc<Shape>> = BTreeMap::new();
+        let known = self.known.take().filter(|known| *known.policy() == app.policy);
+        let mut known = known.unwrap_or_else(|| Shapes::new(app.policy.clone(), app.lists));
         self.shapes.fill(None);
         for &(candidate, _) in &app.places {
             if self.shapes[candidate].is_some() {
@@ -58,10 +62,7 @@ impl<'a> MappedNodes<'a> {
                 taken.cpus.union_with(&node.used);
                 node.devices.add_closed_to(shares, &mut taken.devices);
             }
-            let shape = known
-                .entry((std::sync::Arc::as_ptr(&record.topology), taken))
-                .or_insert_with_key(|(_, taken)| Rc::new(Shape::new(&record.topology, &app.policy, app.lists, taken)));
-            self.shapes[candidate] = Some(shape.clone());
+            self.shapes[candidate] = Some(known.of(record, taken));
         }
         for (node, shape) in self.nodes.iter_mut().zip(&self.shapes) {
             let Some(node) = node else { continue };

@@ -10,14 +10,37 @@ use ferrite_types::{
 };
 
 use crate::candidate::{Candidate, slots_for};
-use crate::occupancy::{Occupancy, Taken};
-use crate::place::{lists, place_among, policy_of, positions};
-use crate::shape::Shape;
+use crate::error::MapError;
+use crate::occupancy::Occupancy;
+use crate::place::{lists, place_with, policy_of, positions};
+use crate::placement_policy::PlacementPolicy;
+use crate::shape::Lists;
+use crate::shapes::Shapes;
 
 /// The nodes that a job fills, and the number of all slots for its map.
-pub(crate) struct Few {
-    pub(crate) shares: Vec<NodeShare>,
-    pub(crate) total_slots: u32,
+pub(crate) struct Few<'a> {
+    filled: FilledNodes<'a>,
+    total_slots: u32,
+}
+
+impl<'a> Few<'a> {
+    /// Places the job on them.
+    pub(crate) fn place(
+        self,
+        spec: &'a JobSpec,
+        nodes: &'a [NodeRecord],
+        occupancy: &'a Occupancy,
+    ) -> Result<JobMap, MapError> {
+        let FilledNodes { shares, shapes } = self.filled;
+        let map = place_with(spec, nodes, &[shares], occupancy, Some(shapes))?;
+        Ok(JobMap { total_slots: self.total_slots, ..map })
+    }
+}
+
+/// The nodes that a job fills, and the shapes of their machines.
+struct FilledNodes<'a> {
+    shares: Vec<NodeShare>,
+    shapes: Shapes<'a>,
 }
 
 /// Nodes with equal machines, of which some have free slots.
@@ -45,19 +68,18 @@ pub fn place_on_free(spec: &JobSpec, nodes: &[NodeRecord], alike: Alike<'_>, occ
         return None;
     }
     let whole = |record: &NodeRecord| NodeShare { node: record.id, cap: None };
-    let shares = need.first_with_room(alike.free.iter().filter_map(record).map(|node| (whole(node), node)))?;
-    let map = place_among(spec, nodes, &[shares], occupancy).ok()?;
-    Some(JobMap { total_slots: alike.slots, ..map })
+    let filled = need.first_with_room(alike.free.iter().filter_map(record).map(|node| (whole(node), node)))?;
+    Few { filled, total_slots: alike.slots }.place(spec, nodes, occupancy).ok()
 }
 
 /// Returns the nodes that take the whole job. `None` = all nodes matter: the job is mapped in another way, there are
 /// too few slots (the message shows every node), or the machines differ (defaults depend on all of them).
-pub(crate) fn narrowed(
-    spec: &JobSpec,
+pub(crate) fn narrowed<'a>(
+    spec: &'a JobSpec,
     nodes: &[NodeRecord],
     apps: &[Vec<NodeShare>],
-    occupancy: &Occupancy,
-) -> Option<Few> {
+    occupancy: &'a Occupancy,
+) -> Option<Few<'a>> {
     let Filled { app, request, np } = filled(spec)?;
     let [shares] = apps else { return None };
     let position = positions(nodes);
@@ -75,7 +97,7 @@ pub(crate) fn narrowed(
         }
         total_slots = total_slots.saturating_add(slots_for(record, need.cpus));
     }
-    Some(Few { shares: need.first_with_room(shares.iter().filter_map(usable))?, total_slots })
+    Some(Few { filled: need.first_with_room(shares.iter().filter_map(usable))?, total_slots })
 }
 
 /// A job of one app with a number of processes, which fill node after node.
@@ -98,14 +120,14 @@ struct Need<'a> {
     np: u32,
     takes: &'a Amounts,
     cpus: CpuKind,
-    /// The number of processes for which an idle machine has processors; `None` = any number.
-    processors: Option<u32>,
+    policy: PlacementPolicy,
+    lists: Lists<'a>,
     occupancy: &'a Occupancy,
 }
 
 impl<'a> Need<'a> {
     fn of(
-        spec: &JobSpec,
+        spec: &'a JobSpec,
         app: &'a AppContext,
         np: u32,
         machine: &Topology,
@@ -113,27 +135,32 @@ impl<'a> Need<'a> {
     ) -> Option<Need<'a>> {
         let request = spec.map_of(app);
         let policy = policy_of(request, &spec.map, u64::from(np), std::iter::once(machine)).ok()?;
-        let processors = Shape::new(machine, &policy, lists(request), &Taken::default()).capacity;
-        Some(Need { np, takes: &app.takes, cpus: policy.cpus, processors, occupancy })
+        Some(Need { np, takes: &app.takes, cpus: policy.cpus, policy, lists: lists(request), occupancy })
     }
 
     /// Returns the first of these nodes that together take the whole job; `None` = they do not.
-    fn first_with_room<'n>(&self, nodes: impl Iterator<Item = (NodeShare, &'n NodeRecord)>) -> Option<Vec<NodeShare>> {
+    fn first_with_room<'n>(self, nodes: impl Iterator<Item = (NodeShare, &'n NodeRecord)>) -> Option<FilledNodes<'a>> {
+        let Need { np, takes, cpus, policy, lists, occupancy } = self;
+        let counts_processors = policy.counts_processors();
+        let mut shapes = Shapes::new(policy, lists);
         let mut free = 0;
-        let mut few = Vec::new();
+        let mut shares = Vec::new();
         for (share, record) in nodes {
-            // Each used hardware thread costs room for at most one process, so this number fits in any case.
-            let taken = || u32::try_from(self.occupancy.busy(record.id).len()).unwrap_or(u32::MAX);
-            let room = self.processors.map_or(u32::MAX, |all| all.saturating_sub(taken()));
             let candidate = Candidate::new(record);
-            let room = room.min(candidate.resource_room(self.takes, self.occupancy).unwrap_or(u32::MAX));
-            let (slots, _) = candidate.free_and_room(self.cpus);
-            if slots > 0 {
-                few.push(share);
-                free += u64::from(slots.min(share.cap.unwrap_or(u32::MAX)).min(room));
+            let (slots, _) = candidate.free_and_room(cpus);
+            if slots == 0 {
+                continue;
             }
-            if free >= u64::from(self.np) {
-                return Some(few);
+            let room = candidate.resource_room(takes, occupancy).unwrap_or(u32::MAX);
+            let mut room = room.min(slots).min(share.cap.unwrap_or(u32::MAX));
+            if counts_processors {
+                let shape = shapes.of(record, occupancy.taken(record.id, lists.shares_devices));
+                room = room.min(shape.capacity.unwrap_or(u32::MAX));
+            }
+            shares.push(share);
+            free += u64::from(room);
+            if free >= u64::from(np) {
+                return Some(FilledNodes { shares, shapes });
             }
         }
         None
@@ -145,6 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::place::place_among;
     use crate::{directive, needs_free_slots, place};
 
     prop_compose! {
@@ -165,6 +193,50 @@ mod tests {
         }
     }
 
+    fn job(np: u32, by: &str, nolocal: bool) -> JobSpec {
+        let app = AppContext { argv: vec!["a".to_owned()], np: Some(np), ..AppContext::default() };
+        let mut spec = JobSpec::new(vec![app]);
+        spec.map = request(by, nolocal);
+        spec
+    }
+
+    /// Lets jobs of these sizes use nodes, as far as there is room for them.
+    fn used(mut pool: Vec<NodeRecord>, sizes: &[u32]) -> (Vec<NodeRecord>, Occupancy) {
+        let mut occupancy = Occupancy::default();
+        for (at, np) in sizes.iter().enumerate() {
+            let all: Vec<NodeShare> = pool.iter().map(|node| NodeShare { node: node.id, cap: None }).collect();
+            if let Ok(map) = place_among(&job(*np, ["core", "node"][at % 2], false), &pool, &[all], &occupancy) {
+                occupancy.claim(&mut pool, &map).expect("a map of these nodes");
+            }
+        }
+        (pool, occupancy)
+    }
+
+    /// (spec L144)
+    #[test]
+    fn no_other_node_matters_as_long_as_a_core_is_free() {
+        let topology = Arc::new(Topology::uniform(2, 4, 2));
+        let node = |at: u32| NodeRecord {
+            id: NodeId(at),
+            name: format!("n{at}"),
+            aliases: vec![],
+            daemon: Some(DaemonRank(at)),
+            slots: 8,
+            slots_given: false,
+            max_slots: 0,
+            slots_inuse: 0,
+            topology: topology.clone(),
+        };
+        let mut pool = vec![node(0)];
+        let (mut occupancy, free, spec) = (Occupancy::default(), [NodeId(0)].into(), job(1, "", false));
+        for started in 0..8 {
+            let map = place_on_free(&spec, &pool, Alike { free: &free, slots: 8 }, &occupancy);
+            let map = map.unwrap_or_else(|| panic!("{started} of 8 cores are in use"));
+            occupancy.claim(&mut pool, &map).expect("a map of this node");
+        }
+        assert_eq!(place_on_free(&spec, &pool, Alike { free: &free, slots: 8 }, &occupancy), None);
+    }
+
     fn request(by: &str, nolocal: bool) -> MapRequest {
         let mut map = MapRequest { nolocal, ..MapRequest::default() };
         if !by.is_empty() {
@@ -183,16 +255,15 @@ mod tests {
             cap in prop::option::of(1u32..4),
             by in prop::sample::select(vec!["", "slot", "core", "package", ":OVERSUBSCRIBE", "core:OVERSUBSCRIBE"]),
             nolocal in any::<bool>(),
+            before in prop::collection::vec(1u32..4, 0..5),
         ) {
-            let app = AppContext { argv: vec!["a".to_owned()], np: Some(np), ..AppContext::default() };
-            let mut spec = JobSpec::new(vec![app]);
-            spec.map = request(by, nolocal);
+            let (pool, occupancy) = used(pool, &before);
+            let spec = job(np, by, nolocal);
             let all: Vec<NodeShare> = pool.iter().map(|node| NodeShare { node: node.id, cap }).collect();
-            if let Some(few) = narrowed(&spec, &pool, std::slice::from_ref(&all), &Occupancy::default()) {
-                let none = Occupancy::default();
-                let map = place(&spec, &pool, std::slice::from_ref(&all), &none);
-                prop_assert!(few.shares.len() <= pool.len());
-                prop_assert_eq!(map, place_among(&spec, &pool, &[all], &none));
+            if let Some(few) = narrowed(&spec, &pool, std::slice::from_ref(&all), &occupancy) {
+                prop_assert!(few.filled.shares.len() <= pool.len());
+                let map = few.place(&spec, &pool, &occupancy);
+                prop_assert_eq!(map, place_among(&spec, &pool, &[all], &occupancy));
             }
         }
 
@@ -203,16 +274,16 @@ mod tests {
             np in 1u32..9,
             by in prop::sample::select(vec!["", "slot", "core", "package", ":OVERSUBSCRIBE", "hwthread", ":HWTCPUS", "node"]),
             nolocal in any::<bool>(),
+            before in prop::collection::vec(1u32..4, 0..5),
         ) {
-            let app = AppContext { argv: vec!["a".to_owned()], np: Some(np), ..AppContext::default() };
-            let mut spec = JobSpec::new(vec![app]);
-            spec.map = request(by, nolocal);
+            let (pool, occupancy) = used(pool, &before);
+            let spec = job(np, by, nolocal);
             let up = || pool.iter().filter(|node| node.daemon.is_some());
             let free = up().filter(|node| node.slots > node.slots_inuse).map(|node| node.id).collect();
             let alike = Alike { free: &free, slots: up().map(|node| node.slots).sum() };
-            if let Some(map) = place_on_free(&spec, &pool, alike, &Occupancy::default()) {
+            if let Some(map) = place_on_free(&spec, &pool, alike, &occupancy) {
                 let all: Vec<NodeShare> = up().map(|node| NodeShare { node: node.id, cap: None }).collect();
-                prop_assert_eq!(Ok(map), place_among(&spec, &pool, &[all], &Occupancy::default()));
+                prop_assert_eq!(Ok(map), place_among(&spec, &pool, &[all], &occupancy));
             }
         }
     }

@@ -14,11 +14,12 @@ use crate::count::{self, Limit, Wanted};
 use crate::error::MapError;
 use crate::listed;
 use crate::mapped_node::MappedNodes;
-use crate::narrow::{Few, narrowed};
+use crate::narrow::narrowed;
 use crate::occupancy::Occupancy;
 use crate::placement_policy::{Asked, Mapper, PlacementPolicy, map_kind};
 use crate::rank::{self, OnNode};
 use crate::shape::Lists;
+use crate::shapes::Shapes;
 use crate::unplaceable;
 
 /// Places a job: `apps` has, for each app context, the nodes that it may use in the order of use; for an app that is
@@ -38,10 +39,7 @@ pub fn place(
 ) -> Result<JobMap, MapError> {
     assert_eq!(spec.apps.len(), apps.len(), "one selection per app context");
     match narrowed(spec, nodes, apps, occupancy) {
-        Some(Few { shares, total_slots }) => {
-            let map = place_among(spec, nodes, &[shares], occupancy)?;
-            Ok(JobMap { total_slots, ..map })
-        }
+        Some(few) => few.place(spec, nodes, occupancy),
         None => place_among(spec, nodes, apps, occupancy),
     }
 }
@@ -53,9 +51,20 @@ pub(crate) fn place_among(
     apps: &[Vec<NodeShare>],
     occupancy: &Occupancy,
 ) -> Result<JobMap, MapError> {
+    place_with(spec, nodes, apps, occupancy, None)
+}
+
+/// Does the same for a job of one app, of which some shapes are known.
+pub(crate) fn place_with<'a>(
+    spec: &'a JobSpec,
+    nodes: &'a [NodeRecord],
+    apps: &[Vec<NodeShare>],
+    occupancy: &'a Occupancy,
+    known: Option<Shapes<'a>>,
+) -> Result<JobMap, MapError> {
     let mut job = Job::new(spec, nodes, apps, occupancy)?;
     job.unbind_the_oversubscribed()?;
-    let mut mapped_nodes = MappedNodes::new(occupancy, job.candidates.len());
+    let mut mapped_nodes = MappedNodes::new(occupancy, job.candidates.len(), known);
     let mut map = JobMap::default();
     for index in 0..job.apps.len() {
         job.place_app(index, &mut mapped_nodes, &mut map)?;

@@ -48,7 +48,16 @@ impl Units {
 
     /// Returns the number of free units with a hardware thread in the set.
     pub(crate) fn count_free(&self, cpus: &CpuSet) -> u32 {
-        self.inside(cpus, true).len() as u32
+        // A unit counts with the first of its threads that is in the set.
+        let is_first = |cpu: u32, unit: u32| {
+            let threads = &self.sets[unit as usize];
+            threads.iter().find(|thread| cpus.contains(*thread)) == Some(cpu)
+        };
+        let counts = |cpu: &u32| {
+            let unit = self.of_cpu.get(*cpu as usize).copied().flatten();
+            unit.is_some_and(|unit| self.free[unit as usize] && is_first(*cpu, unit))
+        };
+        cpus.iter().filter(counts).count() as u32
     }
 
     /// Returns the number of units.

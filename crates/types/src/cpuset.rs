@@ -44,8 +44,11 @@ impl CpuSet {
     }
     /// All units, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let bits = |w: u64| (0..64).filter(move |bit| w & (1 << bit) != 0);
-        self.words.iter().enumerate().flat_map(move |(i, w)| bits(*w).map(move |b| i as u32 * 64 + b))
+        let some = |rest: u64| Some(rest).filter(|rest| *rest != 0);
+        // Each step clears the lowest bit, so that a set costs as many steps as it has units.
+        let rests = move |word: u64| std::iter::successors(some(word), move |rest| some(rest & (rest - 1)));
+        let units = move |(i, word): (usize, &u64)| rests(*word).map(move |rest| i as u32 * 64 + rest.trailing_zeros());
+        self.words.iter().enumerate().flat_map(units)
     }
     /// True when both sets share a unit.
     #[must_use]
