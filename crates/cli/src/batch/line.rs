@@ -214,6 +214,8 @@ impl LineParser {
     }
 
     fn keep(&mut self, options: Vec<String>, run: Run) {
+        // A program whose name begins with a dash is found only by a full read, each time.
+        self.kept.retain(|(kept, _)| *kept != options);
         self.kept.truncate(KEPT - 1);
         self.kept.push_front((options, run));
     }
@@ -343,6 +345,8 @@ fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use ferrite_wire::control::SessionChoice;
     use proptest::prelude::*;
 
@@ -434,6 +438,11 @@ mod tests {
         }
         let program = |n: u32| parser.program_of(&["-n".to_owned(), n.to_string(), "b".to_owned()]);
         assert_eq!((parser.kept.len(), program(1), program(2), program(most)), (KEPT, None, Some(2), Some(2)));
+        for _ in 0..2 {
+            parser.parse("-n 2 -- -b").unwrap().unwrap();
+        }
+        let kept: BTreeSet<_> = parser.kept.iter().map(|(options, _)| options).collect();
+        assert_eq!(kept.len(), KEPT);
     }
 
     fn parse_alone(line: &str) -> Result<Option<BatchLine>, LineError> {
