@@ -48,6 +48,7 @@ impl<'a> MappedNodes<'a> {
 
     /// Makes the shapes for an app: one for each distinct machine with the same processors and devices taken.
     pub(crate) fn open(&mut self, candidates: &[Candidate<'a>], app: &App<'a>) {
+        // The app may have lost its default binding since they were made.
         let known = self.known.take().filter(|known| *known.policy() == app.policy);
         let mut known = known.unwrap_or_else(|| Shapes::new(app.policy.clone(), app.lists));
         self.shapes.fill(None);

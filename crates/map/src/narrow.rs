@@ -64,7 +64,7 @@ pub fn place_on_free(spec: &JobSpec, nodes: &[NodeRecord], alike: Alike<'_>, occ
     let record = |id: &NodeId| nodes.get(id.0 as usize);
     let first = record(alike.free.first()?)?;
     let need = Need::of(spec, app, np, &first.topology, occupancy)?;
-    if need.cpus != CpuKind::Core {
+    if need.policy.cpus != CpuKind::Core {
         return None;
     }
     let whole = |record: &NodeRecord| NodeShare { node: record.id, cap: None };
@@ -95,7 +95,7 @@ pub(crate) fn narrowed<'a>(
         if !Arc::ptr_eq(&record.topology, &first.topology) {
             return None;
         }
-        total_slots = total_slots.saturating_add(slots_for(record, need.cpus));
+        total_slots = total_slots.saturating_add(slots_for(record, need.policy.cpus));
     }
     Some(Few { filled: need.first_with_room(shares.iter().filter_map(usable))?, total_slots })
 }
@@ -119,7 +119,6 @@ fn filled(spec: &JobSpec) -> Option<Filled<'_>> {
 struct Need<'a> {
     np: u32,
     takes: &'a Amounts,
-    cpus: CpuKind,
     policy: PlacementPolicy,
     lists: Lists<'a>,
     occupancy: &'a Occupancy,
@@ -135,13 +134,13 @@ impl<'a> Need<'a> {
     ) -> Option<Need<'a>> {
         let request = spec.map_of(app);
         let policy = policy_of(request, &spec.map, u64::from(np), std::iter::once(machine)).ok()?;
-        Some(Need { np, takes: &app.takes, cpus: policy.cpus, policy, lists: lists(request), occupancy })
+        Some(Need { np, takes: &app.takes, policy, lists: lists(request), occupancy })
     }
 
     /// Returns the first of these nodes that together take the whole job; `None` = they do not.
     fn first_with_room<'n>(self, nodes: impl Iterator<Item = (NodeShare, &'n NodeRecord)>) -> Option<FilledNodes<'a>> {
-        let Need { np, takes, cpus, policy, lists, occupancy } = self;
-        let counts_processors = policy.counts_processors();
+        let Need { np, takes, policy, lists, occupancy } = self;
+        let (cpus, counts_processors) = (policy.cpus, policy.counts_processors());
         let mut shapes = Shapes::new(policy, lists);
         let mut free = 0;
         let mut shares = Vec::new();
@@ -178,18 +177,13 @@ mod tests {
     prop_compose! {
         fn pool()(slots in prop::collection::vec((0u32..5, 0u32..5, 0u32..7, prop::bool::weighted(0.9)), 1..9)) -> Vec<NodeRecord> {
             let topology = Arc::new(Topology::uniform(2, 2, 2));
-            let node = |(at, (slots, inuse, max, up)): (usize, (u32, u32, u32, bool))| NodeRecord {
-                id: NodeId(at as u32),
-                name: format!("n{at}"),
-                aliases: vec![],
+            let record = |(at, (slots, inuse, max, up)): (usize, (u32, u32, u32, bool))| NodeRecord {
                 daemon: up.then_some(DaemonRank(at as u32)),
-                slots,
                 slots_given: false,
                 max_slots: if max < slots { 0 } else { max },
-                slots_inuse: inuse.min(slots),
-                topology: topology.clone(),
+                ..node(at as u32, (slots, inuse.min(slots)), &topology)
             };
-            slots.into_iter().enumerate().map(node).collect()
+            slots.into_iter().enumerate().map(record).collect()
         }
     }
 
@@ -198,6 +192,21 @@ mod tests {
         let mut spec = JobSpec::new(vec![app]);
         spec.map = request(by, nolocal);
         spec
+    }
+
+    /// Slots: those of the node, and those of them in use.
+    fn node(at: u32, (slots, slots_inuse): (u32, u32), topology: &Arc<Topology>) -> NodeRecord {
+        NodeRecord {
+            id: NodeId(at),
+            name: format!("n{at}"),
+            aliases: vec![],
+            daemon: Some(DaemonRank(at)),
+            slots,
+            slots_given: true,
+            max_slots: 0,
+            slots_inuse,
+            topology: topology.clone(),
+        }
     }
 
     /// Lets jobs of these sizes use nodes, as far as there is room for them.
@@ -215,19 +224,7 @@ mod tests {
     /// (spec L144)
     #[test]
     fn no_other_node_matters_as_long_as_a_core_is_free() {
-        let topology = Arc::new(Topology::uniform(2, 4, 2));
-        let node = |at: u32| NodeRecord {
-            id: NodeId(at),
-            name: format!("n{at}"),
-            aliases: vec![],
-            daemon: Some(DaemonRank(at)),
-            slots: 8,
-            slots_given: false,
-            max_slots: 0,
-            slots_inuse: 0,
-            topology: topology.clone(),
-        };
-        let mut pool = vec![node(0)];
+        let mut pool = vec![node(0, (8, 0), &Arc::new(Topology::uniform(2, 4, 2)))];
         let (mut occupancy, free, spec) = (Occupancy::default(), [NodeId(0)].into(), job(1, "", false));
         for started in 0..8 {
             let map = place_on_free(&spec, &pool, Alike { free: &free, slots: 8 }, &occupancy);
@@ -320,20 +317,9 @@ mod tests {
     #[test]
     fn a_job_that_finds_slots_is_placed_on_them_without_a_look_at_others() {
         let topology = Arc::new(Topology::uniform(1, 4, 1));
-        let node = |at: u32, slots_inuse: u32| NodeRecord {
-            id: NodeId(at),
-            name: format!("n{at}"),
-            aliases: vec![],
-            daemon: Some(DaemonRank(at)),
-            slots: 4,
-            slots_given: true,
-            max_slots: 0,
-            slots_inuse,
-            topology: topology.clone(),
-        };
         // With a look at the first, the machines would differ, and all nodes would matter.
-        let other = NodeRecord { topology: Arc::new(Topology::uniform(2, 2, 2)), ..node(0, 4) };
-        let nodes = [other, node(1, 0), node(2, 2), node(3, 0)];
+        let other = node(0, (4, 4), &Arc::new(Topology::uniform(2, 2, 2)));
+        let nodes = [other, node(1, (4, 0), &topology), node(2, (4, 2), &topology), node(3, (4, 0), &topology)];
         let free = BTreeSet::from([NodeId(1), NodeId(2), NodeId(3)]);
         let placed = |by: &str, np| {
             let app = AppContext { argv: vec!["a".to_owned()], np: Some(np), ..AppContext::default() };
