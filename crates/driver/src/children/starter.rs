@@ -98,7 +98,10 @@ impl Starter {
         let mut state = self.queue.lock();
         state.orders.push_back(order);
         // A thread that works looks for the next order before it waits.
-        if state.idle > 0 {
+        let is_wanted = state.idle > 0;
+        // The thread that wakes takes the lock.
+        drop(state);
+        if is_wanted {
             self.queue.ready.notify_one();
         }
         None
