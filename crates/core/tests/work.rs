@@ -5,7 +5,7 @@ mod common;
 
 use common::{Cluster, dvm_with, job};
 use ferrite_core::{HeadInput, Input, RequestId};
-use ferrite_types::{DaemonRank, Duration, JobId, MapBy};
+use ferrite_types::{DaemonRank, Duration, HostEntry, HostRef, JobId, MapBy};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
 
@@ -59,7 +59,7 @@ fn does_not_grow(act: impl Fn(&mut Cluster)) {
 }
 
 fn grow(id: u64, name: &str, terms: SessionTerms, dvm: &mut Cluster) {
-    let host = AddedHost { host: ferrite_types::HostEntry::named(name), slots: SlotChange::Unstated };
+    let host = AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated };
     let request = GrowRequest { hosts: vec![host], wait: true, terms, ..GrowRequest::default() };
     dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
 }
@@ -111,6 +111,32 @@ fn a_job_that_waits_costs_the_same_however_many_nodes_are_full() {
     };
     let [few, many] = [5, 50].map(wait);
     assert_eq!(few, many, "the work grows with the nodes");
+}
+
+/// A job that names its nodes costs the same however many others there are: when it begins, when it waits, and when its
+/// turn comes (spec L158).
+#[test]
+fn a_job_that_names_its_node_costs_the_same_however_many_others_there_are() {
+    let begin = |nodes: u32| {
+        let mut dvm = dvm_with(nodes, &[("prte_elastic_mode", "1")]);
+        let mut spec = job("a.out", 4);
+        spec.apps[0].hosts.hosts = ["n1", "n2"].map(|name| HostRef::Host(HostEntry::named(name))).into();
+        let four = || Submission { wait_for_slots: true, ..Submission::of(spec.clone()) };
+        let acts: [&dyn Fn(&mut Cluster); 5] = [
+            &|dvm| dvm.submit(1, four()),
+            &|dvm| dvm.submit(2, four()),
+            &|dvm| dvm.submit(3, four()),
+            &|dvm| dvm.submit(4, four()),
+            &|dvm| dvm.exit_job(1),
+        ];
+        let tried = acts.map(|act| nodes_tried(&mut dvm, act));
+        let of_job = |id| dvm.running.keys().filter(|proc| proc.job == JobId(id)).count();
+        assert_eq!([1, 2, 3, 4].map(of_job), [0, 4, 4, 0], "two wait, and one of them begins");
+        tried
+    };
+    let [few, many] = [4, 40].map(begin);
+    assert_eq!(few, many, "the work grows with the nodes");
+    assert!(few.iter().all(|tried| *tried <= 4), "{few:?}: it names two");
 }
 
 /// Without the launch fence a job may come while nodes do: they may be those that it needs (spec L15).

@@ -27,5 +27,5 @@ pub use managers::{DiscoveryError, ManagedAllocation, Manager};
 pub use name::ThisMachine;
 pub use params::{ParamError, Params};
 pub use places::PlacesError;
-pub use select::{Naming, SelectError, select, select_places};
+pub use select::{Nodes, SelectError, select, select_places};
 pub use simulated::simulated;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use ferrite_types::NodeRecord;
 use thiserror::Error;
 
 /// The reason why a host or user name is refused.
@@ -121,6 +122,16 @@ impl NameIndex {
     #[must_use]
     pub fn new(keep_fqdn: bool) -> NameIndex {
         NameIndex { keep_fqdn, whole: BTreeMap::new(), short: BTreeMap::new() }
+    }
+
+    /// The index of these nodes by all their names.
+    #[must_use]
+    pub fn of(nodes: &[NodeRecord], keep_fqdn: bool) -> NameIndex {
+        let mut index = NameIndex::new(keep_fqdn);
+        for (at, node) in nodes.iter().enumerate() {
+            node.aliases.iter().chain([&node.name]).for_each(|name| index.add(name, at));
+        }
+        index
     }
 
     /// Adds a name of the host at this position.

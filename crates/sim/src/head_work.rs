@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use ferrite_types::{HostEntry, HostRef};
 use ferrite_wire::control::Request;
 
 use crate::invariants::Referee;
@@ -37,7 +38,7 @@ mod counted {
         )*};
     }
 
-    kinds!(job status change second history job_after_history job_in_a_full_dvm);
+    kinds!(job status change second history job_after_history job_on_a_named_node job_in_a_full_dvm);
 }
 
 /// Measures a part of a run by a clock from outside: the simulator has none.
@@ -97,17 +98,23 @@ pub fn head_work(daemons: u32, radix: u32, clock: fn() -> Duration) -> Vec<WorkR
     for at in of_span(6) {
         scenario = scenario.with_job(at, job(1, "exit:0"), Expect::Code(0));
     }
+    let mut named = job(1, "exit:0");
+    named.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named(&last))];
+    for at in of_span(7) {
+        scenario = scenario.with_job(at, named.clone(), Expect::Code(0));
+    }
     let scenario = scenario.with_job(1_000 * SPAN, job(1, "exit:0"), Expect::Code(0));
     let mut world = World::new(scenario, Keep::Unwritten, Referee::blind());
     world.begin();
     world.play_until(SPAN - 1);
-    let kinds: [(counted::Kind, &'static str, Time); 6] = [
+    let kinds: [(counted::Kind, &'static str, Time); 7] = [
         (counted::job, "a job of one process, with its end", REQUESTS),
         (counted::status, "a status", REQUESTS),
         (counted::change, "a shrink by one node, or a grow by it", REQUESTS),
         (counted::second, "a second of nothing", SPAN / SECOND),
         (counted::history, "10,000 jobs more, each", HISTORY),
         (counted::job_after_history, "a job of one process after them", REQUESTS),
+        (counted::job_on_a_named_node, "a job of one process on a node that it names", REQUESTS),
     ];
     let mut rows = Vec::new();
     for (nth, (kind, what, count)) in kinds.into_iter().enumerate() {

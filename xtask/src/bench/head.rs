@@ -20,7 +20,8 @@ use crate::workspace::target;
 const SIZES: [u32; 3] = [100, 1_000, 10_000];
 
 /// The functions of the kinds of requests, in the order of the rows that `sim` prints.
-const KINDS: [&str; 7] = ["job", "status", "change", "second", "history", "job_after_history", "job_in_a_full_dvm"];
+const KINDS: [&str; 8] =
+    ["job", "status", "change", "second", "history", "job_after_history", "job_on_a_named_node", "job_in_a_full_dvm"];
 /// The module of these functions.
 const MODULE: &str = "head_work::counted::";
 

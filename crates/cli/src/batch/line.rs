@@ -1,7 +1,7 @@
 //! Parses one line of a list of jobs: words as for a shell, or a JSON object. Pure. Both become the words of a `prun`
 //! line, so that a job means the same in either form.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -115,9 +115,11 @@ const KEPT: usize = 16;
 pub struct LineParser {
     parser: Parser,
     environment: Environment,
-    /// The options that were read last, newest first, and the jobs that they describe. To read options costs more than
-    /// all else that is done for a line.
-    kept: VecDeque<(Vec<String>, Run)>,
+    /// Options that were read, and the jobs that they describe. To read options costs more than all else that is done
+    /// for a line.
+    kept: BTreeMap<Vec<String>, Run>,
+    /// The most words of such options.
+    longest: usize,
 }
 
 impl LineParser {
@@ -126,7 +128,7 @@ impl LineParser {
     pub fn new(mut environment: Environment) -> LineParser {
         // It chooses the DVM of the command, and a line has none of its own.
         environment.remove(WHICH_DVM);
-        LineParser { parser: Parser::new(Tool::Prun), environment, kept: VecDeque::new() }
+        LineParser { parser: Parser::new(Tool::Prun), environment, kept: BTreeMap::new(), longest: 0 }
     }
 
     /// Returns the job of a line; `None` when the line is empty or a comment.
@@ -199,8 +201,9 @@ impl LineParser {
             return None;
         }
         // An option is read before the words behind it are seen, so the same options end at the same place.
-        let kept = || self.kept.iter().map(|(options, _)| options).filter(|options| words.starts_with(options));
-        is_program(0).then_some(0).or_else(|| kept().map(Vec::len).find(|at| is_program(*at)))
+        let is_kept = |at: usize| self.kept.contains_key(&words[..at]);
+        let kept = || (1..words.len().min(self.longest + 1)).find(|at| is_program(*at) && is_kept(*at));
+        is_program(0).then_some(0).or_else(kept)
     }
 
     /// Keeps the options of a line that was read in full.
@@ -214,16 +217,17 @@ impl LineParser {
     }
 
     fn keep(&mut self, options: Vec<String>, run: Run) {
-        // A program whose name begins with a dash is found only by a full read, each time.
-        self.kept.retain(|(kept, _)| *kept != options);
-        self.kept.truncate(KEPT - 1);
-        self.kept.push_front((options, run));
+        if self.kept.len() == KEPT && !self.kept.contains_key(&options) {
+            self.kept.clear();
+        }
+        self.longest = self.longest.max(options.len());
+        self.kept.insert(options, run);
     }
 
     /// Returns the job with these options and this program.
     fn run_with(&mut self, options: Vec<String>, argv: Vec<String>) -> Result<Run, LineError> {
-        let mut run = match self.kept.iter().find(|(kept, _)| *kept == options) {
-            Some((_, run)) => run.clone(),
+        let mut run = match self.kept.get(&options) {
+            Some(run) => run.clone(),
             None => {
                 let words: Vec<String> = options.iter().cloned().chain([PROGRAM.to_owned()]).collect();
                 let run = self.run(&words)?;
@@ -430,19 +434,22 @@ mod tests {
     }
 
     #[test]
-    fn few_kinds_of_options_are_kept_and_those_that_were_read_last() {
+    fn options_are_kept_up_to_a_number_of_kinds() {
         let mut parser = LineParser::new(Environment::new());
-        let most = KEPT as u32 + 1;
+        let most = KEPT as u32;
         for n in 1..=most {
             assert_eq!(parser.parse(&format!("-n {n} a")).unwrap().unwrap().run.spec.apps[0].np, Some(n));
         }
-        let program = |n: u32| parser.program_of(&["-n".to_owned(), n.to_string(), "b".to_owned()]);
-        assert_eq!((parser.kept.len(), program(1), program(2), program(most)), (KEPT, None, Some(2), Some(2)));
+        let program =
+            |parser: &LineParser, n: u32| parser.program_of(&["-n".to_owned(), n.to_string(), "b".to_owned()]);
+        // A program whose name begins with a dash is found only by a full read, each time.
         for _ in 0..2 {
-            parser.parse("-n 2 -- -b").unwrap().unwrap();
+            parser.parse("-n 2 -b").unwrap_err();
+            parser.parse("-n 2 a").unwrap().unwrap();
         }
-        let kept: BTreeSet<_> = parser.kept.iter().map(|(options, _)| options).collect();
-        assert_eq!(kept.len(), KEPT);
+        assert_eq!((parser.kept.len(), program(&parser, 1), program(&parser, most)), (KEPT, Some(2), Some(2)));
+        parser.parse(&format!("-n {} a", most + 1)).unwrap().unwrap();
+        assert_eq!((parser.kept.len(), program(&parser, 1), program(&parser, most + 1)), (1, None, Some(2)));
     }
 
     fn parse_alone(line: &str) -> Result<Option<BatchLine>, LineError> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ferrite_map::{Alike, DefaultSlots, Occupancy, Overcommitted};
 use ferrite_rm::name::{self, NameIndex};
 use ferrite_rm::params::Params;
-use ferrite_rm::{Naming, Source};
+use ferrite_rm::{Nodes, Source};
 use ferrite_types::{
     DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, ObjectKind, Rank, RankSet, SlotCount, Topology,
 };
@@ -45,8 +45,10 @@ pub(in crate::head) struct Pool {
     given: Option<Arc<Topology>>,
     /// The slots of a node for which none are stated.
     rule: DefaultSlots,
-    /// The rules for names of hosts.
-    naming: Naming,
+    /// The whole name of a host counts (`prte_keep_fqdn_hostnames`).
+    keep_fqdn: bool,
+    /// Numbers name nodes as well, as in a resource manager's allocation.
+    by_number: bool,
 }
 
 /// The slots of the nodes with a daemon. A claim or a release changes them; they are not counted again.
@@ -132,13 +134,8 @@ impl Pool {
             nodes.iter_mut().for_each(|node| node.slots_given = false);
         }
         let keep_fqdn = params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
-        let mut names = NameIndex::new(keep_fqdn);
-        for node in &nodes {
-            let all = node.aliases.iter().chain([&node.name]);
-            all.for_each(|name| names.add(name, node.id.0 as usize));
-        }
         Pool {
-            names,
+            names: NameIndex::of(&nodes, keep_fqdn),
             slots: OnceCell::new(),
             without_daemon: nodes.iter().filter(|node| node.daemon.is_none()).map(|node| node.id).collect(),
             departures: 0,
@@ -150,7 +147,8 @@ impl Pool {
             initial: allocation.nodes.len() as u32,
             given,
             rule: rule.and_then(|text| text.parse().ok()).unwrap_or_default(),
-            naming: Naming { keep_fqdn, by_number: matches!(allocation.source, Source::Managed { .. }) },
+            keep_fqdn,
+            by_number: matches!(allocation.source, Source::Managed { .. }),
         }
     }
 
@@ -285,14 +283,14 @@ impl Pool {
         daemons.iter().filter(|rank| self.daemons.contains_key(rank)).collect()
     }
 
-    /// The rules for names of hosts.
-    pub(in crate::head) fn naming(&self) -> Naming {
-        self.naming
+    /// All nodes with their names, when these are their records.
+    pub(in crate::head) fn named_as<'a>(&'a self, records: &'a [NodeRecord]) -> Nodes<'a> {
+        Nodes { records, names: &self.names, by_number: self.by_number }
     }
 
     /// True when two names are of the same host.
     pub(in crate::head) fn same_host(&self, a: &str, b: &str) -> bool {
-        name::same_host(a, b, self.naming.keep_fqdn)
+        name::same_host(a, b, self.keep_fqdn)
     }
 
     /// The node of that name; it may have been given back.
@@ -304,7 +302,7 @@ impl Pool {
 
     /// The node that a number means in a resource manager's allocation.
     fn numbered(&self, host: &str) -> Option<NodeId> {
-        let at = name::numbered(host, self.nodes.len()).filter(|_| self.naming.by_number)?;
+        let at = name::numbered(host, self.nodes.len()).filter(|_| self.by_number)?;
         Some(self.nodes[at].id)
     }
 

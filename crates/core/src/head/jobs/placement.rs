@@ -207,7 +207,6 @@ impl Head {
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
-        self.jobs.note_placement(nodes.len());
         let shares_among = |spec: &JobSpec| {
             let mut shares = self.shares_among(spec, nodes)?;
             for (app, shares) in spec.apps.iter().zip(&mut shares) {
@@ -223,7 +222,9 @@ impl Head {
             }
             Ok::<_, String>(shares)
         };
-        let shares = shares_among(spec)?;
+        let shares = shares_among(spec);
+        self.jobs.note_placement(shares.iter().flatten().map(Vec::len).sum());
+        let shares = shares?;
         let each = one_slot_each(spec).and_then(|each| shares_among(&each).ok());
         if let Some(map) = each.and_then(|each| place(spec, nodes, &each, occupancy).ok()) {
             return Ok(map);
@@ -231,9 +232,9 @@ impl Head {
         place(spec, nodes, &shares, occupancy).map_err(|e| e.refusal())
     }
 
-    /// The nodes that each app may use.
+    /// The nodes that each app may use. `nodes` are the records of all nodes, unless no app names its own.
     pub(super) fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
-        let naming = self.pool.naming();
+        let nodes = self.pool.named_as(nodes);
         let shares = spec.apps.iter().map(|app| {
             let hosts = match &spec.map_of(app).by {
                 Some(MapBy::RankFile(lines)) => lines.iter().map(|line| &line.host).collect(),
@@ -241,8 +242,8 @@ impl Head {
                 _ => Vec::new(),
             };
             match hosts.is_empty() {
-                true => select(nodes, &app.hosts, naming),
-                false => select_places(nodes, &app.hosts, hosts, naming),
+                true => select(nodes, &app.hosts),
+                false => select_places(nodes, &app.hosts, hosts),
             }
             .map_err(|e| e.to_string())
         });

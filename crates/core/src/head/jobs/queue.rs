@@ -6,10 +6,11 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_map::needs_free_slots;
+use ferrite_map::{needs_free_slots, place};
 use ferrite_types::resources::{Amounts, amounts_in_words};
 use ferrite_types::{
-    AppContext, CampaignId, DaemonRank, Duration, JobId, JobSpec, MapBy, NodeId, NodeRecord, SessionId, Timestamp,
+    AppContext, CampaignId, DaemonRank, Duration, HostRef, JobId, JobSpec, MapBy, NodeId, NodeRecord, SessionId,
+    Timestamp,
 };
 use ferrite_wire::control::ResourceStatus;
 
@@ -46,10 +47,11 @@ impl Head {
     fn may_fit_later(&self, spec: &JobSpec, session: SessionId) -> Result<(), String> {
         let pool = self.pool_of(session);
         let is_part = pool.is_some();
-        if !is_part && self.fits_on_few(spec) {
+        if !is_part && (self.fits_on_few(spec) || self.fits_on_named(spec)) {
             return Ok(());
         }
         let nodes = idle(pool.unwrap_or_else(|| self.pool.records().to_vec()));
+        self.jobs.note_nodes(nodes.len());
         let map = self.place_among(spec, &nodes, &self.jobs.occupancy.idle());
         map.map(drop).map_err(|text| if is_part { self.among_some(&text) } else { text })
     }
@@ -72,6 +74,22 @@ impl Head {
             }
         }
         self.place_among(spec, &idle(few), &self.jobs.occupancy.idle()).is_ok()
+    }
+
+    /// True for a job that the nodes that it names would take if they were idle (spec L158). False says nothing.
+    fn fits_on_named(&self, spec: &JobSpec) -> bool {
+        let is_empty_one = |item: &HostRef| matches!(item, HostRef::Empty(_));
+        let names_some = |app: &AppContext| {
+            let mut lists = [&app.hosts.hostfile, &app.hosts.hosts].into_iter();
+            !app.hosts.is_empty() && !lists.any(|list| list.iter().any(is_empty_one))
+        };
+        if !spec.apps.iter().all(names_some) {
+            return false;
+        }
+        let Ok(shares) = self.shares_among(spec, self.pool.records()) else { return false };
+        let named: BTreeSet<NodeId> = shares.iter().flatten().map(|share| share.node).collect();
+        let records = named.into_iter().map(|node| self.pool.record(node).clone());
+        place(spec, &idle(records.collect()), &shares, &self.jobs.occupancy.idle()).is_ok()
     }
 
     /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.

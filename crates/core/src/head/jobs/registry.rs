@@ -220,6 +220,11 @@ impl Jobs {
     /// Notes a try to place a job on so many nodes.
     pub(super) fn note_placement(&self, nodes: usize) {
         self.placements.set(self.placements.get() + 1);
+        self.note_nodes(nodes);
+    }
+
+    /// Notes a look at so many nodes for a job that is to be placed.
+    pub(super) fn note_nodes(&self, nodes: usize) {
         self.nodes_tried.set(self.nodes_tried.get() + nodes as u64);
     }
 
