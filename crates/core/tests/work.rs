@@ -5,7 +5,7 @@ mod common;
 
 use common::{Cluster, dvm_with, job};
 use ferrite_core::{HeadInput, Input, RequestId};
-use ferrite_types::{DaemonRank, Duration, HostEntry, HostRef, JobId, MapBy};
+use ferrite_types::{DaemonRank, Duration, HostEntry, HostRef, JobId, MapBy, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
 
@@ -137,6 +137,30 @@ fn a_job_that_names_its_node_costs_the_same_however_many_others_there_are() {
     let [few, many] = [4, 40].map(begin);
     assert_eq!(few, many, "the work grows with the nodes");
     assert!(few.iter().all(|tried| *tried <= 4), "{few:?}: it names two");
+}
+
+/// A job in a session costs the same however many nodes belong to others (spec L159).
+#[test]
+fn a_job_in_a_session_costs_the_same_however_many_nodes_it_may_not_use() {
+    let begin = |nodes: u32| {
+        let mut dvm = dvm_with(nodes, &[("prte_elastic_mode", "1")]);
+        grow(OTHERS, "m0", SessionTerms { reserve: true, ..SessionTerms::default() }, &mut dvm);
+        let session = SessionChoice::Id(SessionId(1));
+        let mut spec = job("a.out", 2);
+        spec.map.by = Some(MapBy::Slot);
+        let inside = || Submission { session: session.clone(), ..Submission::of(spec.clone()) };
+        let tried = nodes_tried(&mut dvm, |dvm| dvm.submit(1, inside()));
+        let record = nodes_tried(&mut dvm, |dvm| dvm.exit_job(1));
+        dvm.submit(2, inside());
+        let at: Vec<DaemonRank> = dvm.running.values().map(|(at, _)| *at).collect();
+        assert_eq!(at, [DaemonRank(nodes); 2], "on the node that came");
+        dvm.ask(OTHERS + 1, Request::Job(JobId(2)));
+        let Reply::Job(detail) = dvm.reply(OTHERS + 1) else { panic!("a job that runs has its details") };
+        assert_eq!(detail.record.slots, 4, "those of the session");
+        (tried, record)
+    };
+    let [few, many] = [2, 20].map(begin);
+    assert_eq!((few, many), ((1, 0), (1, 0)), "the work grows with the nodes");
 }
 
 /// Without the launch fence a job may come while nodes do: they may be those that it needs (spec L15).

@@ -48,11 +48,13 @@ impl Head {
 
     /// Slots of the nodes that a job may use: the nodes of its session, limited to its hosts.
     fn slots_for(&self, job: &Job) -> u32 {
-        let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
+        let spec = self.spec_of(job);
         let names_none = spec.apps.iter().all(|app| app.hosts.is_empty() && !spec.map_of(app).lists_hosts());
-        if pool.is_none() && names_none {
-            return self.pool.slots();
+        if names_none {
+            let some = || self.usable_by(job.session).map(|node| node.slots).sum();
+            return if self.may_use_all(job.session) { self.pool.slots() } else { some() };
         }
+        let pool = self.pool_of(job.session);
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let shares = self.shares_among(&spec, nodes).unwrap_or_default();
         let mut counted = BTreeSet::new();

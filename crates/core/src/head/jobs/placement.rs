@@ -1,16 +1,17 @@
 //! MAP and the steps up to the launch: `ferrite-rm` and `ferrite-map` have the rules, the head has the pool.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ferrite_map::display::{Numbers, Shown};
 use ferrite_map::picture::{self, Subject};
-use ferrite_map::{Occupancy, display, display_topo, place, place_on_free};
+use ferrite_map::{Alike, Occupancy, display, display_topo, place, place_on_free};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
     AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeId,
-    NodeRecord, NodeShare, PictureFormat, Rank, SlotCount, StdinTarget,
+    NodeRecord, NodeShare, PictureFormat, Rank, SessionId, SlotCount, StdinTarget,
 };
 use ferrite_wire::Stream;
 
@@ -123,12 +124,12 @@ impl Head {
 
     fn placed_on(&mut self, id: JobId, spec: &JobSpec, first: &[NodeId]) -> Result<JobMap, String> {
         let job = self.jobs.at(id);
-        let pool = self.pool_of(job.session);
-        let start = self.start_of(job);
-        let is_anywhere = pool.is_none() && start.is_none() && first.is_empty();
-        let quick = is_anywhere.then(|| self.place_on_free(spec)).flatten();
+        let (session, start) = (job.session, self.start_of(job));
+        let is_anywhere = start.is_none() && first.is_empty();
+        let quick = is_anywhere.then(|| self.place_on_free(spec, session)).flatten();
         let map = quick.map_or_else(
             || {
+                let pool = self.pool_of(session);
                 let nodes = pool.as_deref().unwrap_or(self.pool.records());
                 let map = self.place_from(start, first, spec, nodes, &self.jobs.occupancy);
                 map.map_err(|text| if pool.is_some() { self.among_some(&text) } else { text })
@@ -146,10 +147,24 @@ impl Head {
         Ok(map)
     }
 
-    /// Places a job that may use any node on the first ones with free slots, in a time that the others do not change.
-    /// `None` = all nodes matter (spec L144).
-    fn place_on_free(&self, spec: &JobSpec) -> Option<JobMap> {
-        let map = place_on_free(spec, self.pool.records(), self.pool.alike()?, &self.jobs.occupancy)?;
+    /// Places a job that names no nodes on the first ones with free slots, in a time that those of other sessions do
+    /// not change. `None` = all nodes matter (spec L144, L159).
+    fn place_on_free(&self, spec: &JobSpec, session: SessionId) -> Option<JobMap> {
+        let alike = self.pool.alike()?;
+        let map = if self.may_use_all(session) {
+            place_on_free(spec, self.pool.records(), alike, &self.jobs.occupancy)?
+        } else if spec.apps.iter().all(|app| app.hosts.is_empty()) {
+            let (mut free, mut slots) = (BTreeSet::new(), 0_u32);
+            for node in self.usable_by(session) {
+                slots += node.slots;
+                if alike.free.contains(&node.id) {
+                    free.insert(node.id);
+                }
+            }
+            place_on_free(spec, self.pool.records(), Alike { free: &free, slots }, &self.jobs.occupancy)?
+        } else {
+            return None;
+        };
         self.jobs.note_placement(map.nodes.len());
         Some(map)
     }

@@ -137,9 +137,7 @@ impl Head {
 
     /// Nodes with a daemon that jobs of a session may use.
     fn may_run_on(&self, session: SessionId) -> BTreeSet<NodeId> {
-        let pool = self.pool_of(session);
-        let nodes = pool.as_deref().unwrap_or(self.pool.records());
-        nodes.iter().filter(|node| node.daemon.is_some()).map(|node| node.id).collect()
+        self.usable_by(session).map(|node| node.id).collect()
     }
 
     /// The sessions for whose queued jobs a job of this session waits: it may use some of their nodes.

@@ -224,7 +224,7 @@ impl Jobs {
     }
 
     /// Notes a look at so many nodes for a job that is to be placed.
-    pub(super) fn note_nodes(&self, nodes: usize) {
+    pub(in crate::head) fn note_nodes(&self, nodes: usize) {
         self.nodes_tried.set(self.nodes_tried.get() + nodes as u64);
     }
 

@@ -289,14 +289,33 @@ impl Head {
     /// The pool for jobs of a session, in which forbidden nodes have no daemon: those of others, and those that
     /// are to leave. `None` when they may use every node (spec S7, E43).
     pub(in crate::head) fn pool_of(&self, session: SessionId) -> Option<Vec<NodeRecord>> {
-        let is_open = session == SessionId::DVM && self.sessions.known.values().all(|other| !other.nodes.is_reserved());
-        if is_open && !self.elastic.is_any_draining() {
+        if self.may_use_all(session) {
             return None;
         }
-        let is_forbidden = |node: NodeId| !self.sessions.may_use(session, node) || self.elastic.is_draining(node);
         let mut pool = self.pool.records().to_vec();
-        pool.iter_mut().filter(|node| is_forbidden(node.id)).for_each(|node| node.daemon = None);
+        self.jobs.note_nodes(pool.len());
+        pool.iter_mut().filter(|node| !self.may_use_now(session, node.id)).for_each(|node| node.daemon = None);
         Some(pool)
+    }
+
+    /// True when jobs of this session may use every node.
+    pub(in crate::head) fn may_use_all(&self, session: SessionId) -> bool {
+        let is_open = session == SessionId::DVM && self.sessions.known.values().all(|other| !other.nodes.is_reserved());
+        is_open && !self.elastic.is_any_draining()
+    }
+
+    /// True for a node that jobs of this session may use and that is not to leave.
+    fn may_use_now(&self, session: SessionId, node: NodeId) -> bool {
+        self.sessions.may_use(session, node) && !self.elastic.is_draining(node)
+    }
+
+    /// The nodes with a daemon that jobs of a session may use. Of a session with nodes of its own only those are looked
+    /// at (spec L159).
+    pub(in crate::head) fn usable_by(&self, session: SessionId) -> impl Iterator<Item = &NodeRecord> {
+        let own = self.sessions.nodes(session);
+        let (own, all) = (own.into_iter().flatten(), own.is_none().then(|| self.pool.records()).into_iter().flatten());
+        let nodes = own.map(|node| self.pool.record(*node)).chain(all);
+        nodes.filter(move |node| node.daemon.is_some() && self.may_use_now(session, node.id))
     }
 
     /// Adds the nodes of a fulfilled request to its session on the requested terms. New nodes have left any former
