@@ -349,7 +349,6 @@ fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
     use ferrite_wire::control::SessionChoice;
     use proptest::prelude::*;
