@@ -1,12 +1,11 @@
 //! Status of jobs: the line and the details of each, and the reason why it waits.
 
-use std::collections::BTreeMap;
 use std::iter;
 
 use ferrite_map::display;
 use ferrite_map::picture::{self, Subject};
 use ferrite_rm::launcher::shell_quote;
-use ferrite_types::{AppContext, JobId, JobState, NodeId, Topology};
+use ferrite_types::{AppContext, JobId, JobState};
 use ferrite_wire::control::{Ending, JobDetail, JobStatus, ProcStatus};
 
 use super::failure_policy::NODES_LEFT;
@@ -80,13 +79,11 @@ impl Head {
     }
 
     fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
-        let topologies: BTreeMap<NodeId, &Topology> =
-            self.pool.records().iter().map(|node| (node.id, &*node.topology)).collect();
         let says_bound = job.size() <= MOST_BOUND;
         let ranks = job.map().ranks().zip(job.procs());
         let status = ranks.map(|((rank, placement), (_, proc))| {
             let node = job.map().node_of(rank);
-            let topology = node.and_then(|node| topologies.get(&node.id));
+            let topology = node.map(|node| &*self.pool.record(node.id).topology);
             let bound = topology.filter(|_| says_bound && placement.cpus.is_some());
             let threads = job.map().policy(placement.app).is_some_and(|policy| policy.hwthreads);
             let devices = topology.map_or(&[][..], |topology| &topology.devices);
