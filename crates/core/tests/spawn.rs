@@ -871,9 +871,16 @@ fn the_map_of_a_spawned_job_begins_at_the_last_node_of_its_parent() {
     // From nodes without that one the map begins as usual.
     spawn(&mut dvm, of(1, 0), on_nodes("child", &["n0", "n1"]), 2);
     assert_eq!(places(&dvm, 3), [0, 1]);
+    // Slot after slot, the head looks at no more nodes than it needs (spec L144).
+    let mut by_slot = job("child", 1);
+    by_slot.map.by = Some(MapBy::Slot);
+    let tried = |dvm: &Cluster| dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").nodes_tried();
+    let before = tried(&dvm);
+    spawn(&mut dvm, of(1, 0), by_slot, 3);
+    assert_eq!((places(&dvm, 4), tried(&dvm) - before), (vec![2], 1));
     // A list of hosts by rank stays as it is.
     let mut listed = on_nodes("child", &["n1", "n2"]);
     listed.map.by = Some(MapBy::Seq(Vec::new()));
-    spawn(&mut dvm, of(1, 0), listed, 3);
-    assert_eq!(places(&dvm, 4), [1, 2]);
+    spawn(&mut dvm, of(1, 0), listed, 4);
+    assert_eq!(places(&dvm, 5), [1, 2]);
 }

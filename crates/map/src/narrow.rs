@@ -50,6 +50,16 @@ pub struct Alike<'a> {
     pub free: &'a BTreeSet<NodeId>,
     /// The slots of all of them, in use or not.
     pub slots: u32,
+    /// The one of all of them at which the map begins; `None` = the first.
+    pub start: Option<NodeId>,
+}
+
+impl<'a> Alike<'a> {
+    /// Those with free slots, in the order in which a map takes them.
+    fn in_order(self) -> impl Iterator<Item = &'a NodeId> {
+        let start = self.start.unwrap_or(NodeId(0));
+        self.free.range(start..).chain(self.free.range(..start))
+    }
 }
 
 /// Places a job on the first nodes with free slots, and looks at no other node. `nodes` are all nodes by their numbers;
@@ -62,13 +72,13 @@ pub fn place_on_free(spec: &JobSpec, nodes: &[NodeRecord], alike: Alike<'_>, occ
         return None;
     }
     let record = |id: &NodeId| nodes.get(id.0 as usize);
-    let first = record(alike.free.first()?)?;
+    let first = record(alike.in_order().next()?)?;
     let need = Need::of(spec, app, np, &first.topology, occupancy)?;
     if need.policy.cpus != CpuKind::Core {
         return None;
     }
     let whole = |record: &NodeRecord| NodeShare { node: record.id, cap: None };
-    let filled = need.first_with_room(alike.free.iter().filter_map(record).map(|node| (whole(node), node)))?;
+    let filled = need.first_with_room(alike.in_order().filter_map(record).map(|node| (whole(node), node)))?;
     Few { filled, total_slots: alike.slots }.place(spec, nodes, occupancy).ok()
 }
 
@@ -226,12 +236,13 @@ mod tests {
     fn no_other_node_matters_as_long_as_a_core_is_free() {
         let mut pool = vec![node(0, (8, 0), &Arc::new(Topology::uniform(2, 4, 2)))];
         let (mut occupancy, free, spec) = (Occupancy::default(), [NodeId(0)].into(), job(1, "", false));
+        let alike = Alike { free: &free, slots: 8, start: None };
         for started in 0..8 {
-            let map = place_on_free(&spec, &pool, Alike { free: &free, slots: 8 }, &occupancy);
+            let map = place_on_free(&spec, &pool, alike, &occupancy);
             let map = map.unwrap_or_else(|| panic!("{started} of 8 cores are in use"));
             occupancy.claim(&mut pool, &map).expect("a map of this node");
         }
-        assert_eq!(place_on_free(&spec, &pool, Alike { free: &free, slots: 8 }, &occupancy), None);
+        assert_eq!(place_on_free(&spec, &pool, alike, &occupancy), None);
     }
 
     fn request(by: &str, nolocal: bool) -> MapRequest {
@@ -272,14 +283,19 @@ mod tests {
             by in prop::sample::select(vec!["", "slot", "core", "package", ":OVERSUBSCRIBE", "hwthread", ":HWTCPUS", "node"]),
             nolocal in any::<bool>(),
             before in prop::collection::vec(1u32..4, 0..5),
+            start in prop::option::of(0u32..9),
         ) {
             let (pool, occupancy) = used(pool, &before);
             let spec = job(np, by, nolocal);
             let up = || pool.iter().filter(|node| node.daemon.is_some());
             let free = up().filter(|node| node.slots > node.slots_inuse).map(|node| node.id).collect();
-            let alike = Alike { free: &free, slots: up().map(|node| node.slots).sum() };
+            let start = start.map(NodeId).filter(|start| up().any(|node| node.id == *start));
+            let alike = Alike { free: &free, slots: up().map(|node| node.slots).sum(), start };
             if let Some(map) = place_on_free(&spec, &pool, alike, &occupancy) {
-                let all: Vec<NodeShare> = up().map(|node| NodeShare { node: node.id, cap: None }).collect();
+                let mut all: Vec<NodeShare> = up().map(|node| NodeShare { node: node.id, cap: None }).collect();
+                if let Some(at) = all.iter().position(|share| Some(share.node) == start) {
+                    all.rotate_left(at);
+                }
                 prop_assert_eq!(Ok(map), place_among(&spec, &pool, &[all], &occupancy));
             }
         }
@@ -325,7 +341,8 @@ mod tests {
             let app = AppContext { argv: vec!["a".to_owned()], np: Some(np), ..AppContext::default() };
             let mut spec = JobSpec::new(vec![app]);
             spec.map = request(by, false);
-            let map = place_on_free(&spec, &nodes, Alike { free: &free, slots: 16 }, &Occupancy::default())?;
+            let map =
+                place_on_free(&spec, &nodes, Alike { free: &free, slots: 16, start: None }, &Occupancy::default())?;
             assert_eq!(map.total_slots, 16);
             Some(map.nodes.iter().map(|node| node.id.0).collect::<Vec<_>>())
         };

@@ -248,7 +248,7 @@ impl Pool {
     /// The nodes with free slots; `None` = the machines differ (spec L144).
     pub(in crate::head) fn alike(&self) -> Option<Alike<'_>> {
         let slots = self.counted();
-        slots.is_uniform.then_some(Alike { free: &slots.free_nodes, slots: slots.all })
+        slots.is_uniform.then_some(Alike { free: &slots.free_nodes, slots: slots.all, start: None })
     }
 
     fn counted(&self) -> &Slots {

@@ -125,8 +125,7 @@ impl Head {
     fn placed_on(&mut self, id: JobId, spec: &JobSpec, first: &[NodeId]) -> Result<JobMap, String> {
         let job = self.jobs.at(id);
         let (session, start) = (job.session, self.start_of(job));
-        let is_anywhere = start.is_none() && first.is_empty();
-        let quick = is_anywhere.then(|| self.place_on_free(spec, session)).flatten();
+        let quick = first.is_empty().then(|| self.place_on_free(spec, session, start)).flatten();
         let map = quick.map_or_else(
             || {
                 let pool = self.pool_of(session);
@@ -147,21 +146,23 @@ impl Head {
         Ok(map)
     }
 
-    /// Places a job that names no nodes on the first ones with free slots, in a time that those of other sessions do
-    /// not change. `None` = all nodes matter (spec L144, L159).
-    fn place_on_free(&self, spec: &JobSpec, session: SessionId) -> Option<JobMap> {
-        let alike = self.pool.alike()?;
+    /// Places a job that names no nodes on the first ones with free slots, beginning at `start` if it may use that, in
+    /// a time that the other nodes do not change. `None` = all nodes matter (spec L144, L159).
+    fn place_on_free(&self, spec: &JobSpec, session: SessionId, start: Option<NodeId>) -> Option<JobMap> {
+        let (alike, records) = (self.pool.alike()?, self.pool.records());
         let map = if self.may_use_all(session) {
-            place_on_free(spec, self.pool.records(), alike, &self.jobs.occupancy)?
+            let start = start.filter(|start| self.pool.record(*start).daemon.is_some());
+            place_on_free(spec, records, Alike { start, ..alike }, &self.jobs.occupancy)?
         } else if spec.apps.iter().all(|app| app.hosts.is_empty()) {
-            let (mut free, mut slots) = (BTreeSet::new(), 0_u32);
+            let (mut free, mut slots, mut begin) = (BTreeSet::new(), 0, None);
             for node in self.usable_by(session) {
                 slots += node.slots;
+                begin = begin.or(start.filter(|start| *start == node.id));
                 if alike.free.contains(&node.id) {
                     free.insert(node.id);
                 }
             }
-            place_on_free(spec, self.pool.records(), Alike { free: &free, slots }, &self.jobs.occupancy)?
+            place_on_free(spec, records, Alike { free: &free, slots, start: begin }, &self.jobs.occupancy)?
         } else {
             return None;
         };
