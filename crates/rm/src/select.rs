@@ -117,7 +117,7 @@ impl Choice {
 enum Left {
     /// The whole allocation, which has so many nodes.
     All(usize),
-    /// Those that an earlier list has left, in its order and by their positions.
+    /// The nodes that an earlier list has left, in its order and by their positions.
     Some(Vec<Choice>, BTreeMap<usize, Choice>),
 }
 
