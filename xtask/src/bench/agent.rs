@@ -73,9 +73,22 @@ pub(crate) fn call(words: Vec<String>) -> Result<()> {
     stream.write_all(&message)?;
     let mut input = stream.try_clone()?;
     std::thread::spawn(move || {
-        let _ = std::io::copy(&mut stdin().lock(), &mut input);
+        let _ = pass_on(&mut stdin().lock(), &mut input);
         let _ = input.shutdown(Shutdown::Write);
     });
-    std::io::copy(&mut stream, &mut stdout().lock())?;
-    Ok(())
+    pass_on(&mut stream, &mut stdout().lock())
+}
+
+/// Copies until the input ends. `std::io::copy` would splice a connection into a pipe, and a splice that waits for data
+/// holds the lock of the pipe: the launcher could neither read the pipe nor close it.
+fn pass_on(from: &mut impl Read, to: &mut impl Write) -> Result<()> {
+    let mut buffer = [0; 8192];
+    loop {
+        let n = from.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(());
+        }
+        to.write_all(&buffer[..n])?;
+        to.flush()?;
+    }
 }
