@@ -67,7 +67,8 @@ cargo xtask COMMAND
   pmix-programs  the programs of a source tree of libpmix or PRRTE as a referee (PATH [NAME...] --no-build; --write: into
               docs; --in SUITE: in a root of another Debian)
   dist        archive, .deb and .rpm in target/dist (--processor x86_64|aarch64 --no-build); --check: installs them in fresh
-              roots of Debian and Ubuntu, runs jobs, removes them; --twice: builds again elsewhere, compares the bytes
+              roots of Debian and Ubuntu, runs jobs, removes them; --twice: builds again elsewhere, compares the bytes;
+              --order: lists anew which functions come first in the program
   book        the book of docs/book: checks links, lays it with the reference in target/book-src, builds it with mdBook
   pictures    the pictures of the book that a DVM draws: pdvm top, and the traces of a job and of a batch
   documented  the commands that README and docs/book show, as they stand there (--no-build)

@@ -1,14 +1,18 @@
 //! The programs of a package. `ferrite`, which holds all commands, is linked with musl and needs no library of the
-//! machine. `ferrite-pmixd` opens libpmix and so needs the machine's C library; it is linked for an old one. Zig is the
-//! linker of both: it knows the symbols of each release of glibc, for each processor.
+//! machine. Rust's own linker links it, which can put functions in an order (`order`). `ferrite-pmixd` opens libpmix
+//! and so needs the machine's C library; it is linked for an old one by Zig, which knows the symbols of each release of
+//! glibc. Zig also compiles what is written in C, for each processor.
 
 use std::env;
+use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::release::Release;
+use super::{dir, order};
 use crate::runner::{cargo, step};
 use crate::setup::dist_tools;
 use crate::workspace::{root, target};
@@ -63,17 +67,49 @@ pub(super) struct Programs {
 /// Builds the programs.
 pub(super) fn programs(release: &Release) -> Result<Programs> {
     let processor = release.processor.name();
-    let musl = format!("{processor}-unknown-linux-musl");
+    let ferrite = ferrite(release, Symbols::Stripped)?;
+    order::tell_age(&ferrite)?;
     let glibc = format!("{processor}-unknown-linux-gnu");
-    let title = format!("building ferrite for {musl}");
-    build(release, &title, &musl, &["-p", "ferrite-cli", "--features", "one-program", "--bin", "ferrite"])?;
     let title = format!("building ferrite-pmixd for {glibc} and glibc {GLIBC}");
-    build(release, &title, &format!("{glibc}.{GLIBC}"), &["-p", "ferrite-pmixd"])?;
-    let built = |target_name: &str, program| target().join(target_name).join("dist").join(program);
-    Ok(Programs { ferrite: built(&musl, "ferrite"), pmixd: built(&glibc, "ferrite-pmixd") })
+    let command = build(release, &format!("{glibc}.{GLIBC}"), &["-p", "ferrite-pmixd"], &flags())?;
+    Ok(Programs { ferrite, pmixd: linked(&title, command, &glibc, "ferrite-pmixd")? })
 }
 
-fn build(release: &Release, title: &str, target_name: &str, what: &[&str]) -> Result<()> {
+/// Whether a program keeps the names of its functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Symbols {
+    Kept,
+    Stripped,
+}
+
+/// Builds the program of all commands.
+pub(super) fn ferrite(release: &Release, symbols: Symbols) -> Result<PathBuf> {
+    let musl = format!("{}-unknown-linux-musl", release.processor.name());
+    let what = ["-p", "ferrite-cli", "--features", "one-program", "--bin", "ferrite"];
+    let mut command = build(release, &musl, &what, &format!("{} {}", flags(), own_linker()?))?;
+    if symbols == Symbols::Kept {
+        command.env("CARGO_PROFILE_DIST_STRIP", "none");
+    }
+    linked(&format!("building ferrite for {musl}"), command, &musl, "ferrite")
+}
+
+/// Returns the flags by which rustc calls the linker that comes with it.
+fn own_linker() -> Result<String> {
+    // The crate libloading asks for libdl. musl has its functions in libc, and Rust's musl lacks the empty libdl.
+    let place = dir().join("link");
+    fs::create_dir_all(&place)?;
+    fs::write(place.join("libdl.a"), "!<arch>\n").context("cannot write an empty libdl.a")?;
+    let (place, script) = (place.display(), order::script());
+    let linker = "-C linker=rust-lld -C relocation-model=static";
+    Ok(format!("{linker} -L native={place} -C link-arg=-T{}", script.display()))
+}
+
+fn linked(title: &str, mut command: Command, target_name: &str, program: &str) -> Result<PathBuf> {
+    step(title, &mut command)?;
+    Ok(target().join(target_name).join("dist").join(program))
+}
+
+fn build(release: &Release, target_name: &str, what: &[&str], flags: &str) -> Result<Command> {
     let mut command = cargo();
     // The subcommand is found by `PATH`, as is Zig.
     let tools = dist_tools();
@@ -82,9 +118,9 @@ fn build(release: &Release, title: &str, target_name: &str, what: &[&str]) -> Re
         bail!("the name of the checkout has a colon, and PATH cannot hold it");
     };
     command.args(["zigbuild", "--locked", "--quiet", "--profile", "dist", "--target", target_name]).args(what);
-    command.env("PATH", path).env("FERRITE_COMMIT", &release.commit).env("RUSTFLAGS", flags());
+    command.env("PATH", path).env("FERRITE_COMMIT", &release.commit).env("RUSTFLAGS", flags);
     command.env("SOURCE_DATE_EPOCH", release.time_s.to_string());
-    step(title, &mut command).map(|_| ())
+    Ok(command)
 }
 
 /// Takes the names of this machine's directories out of the programs.

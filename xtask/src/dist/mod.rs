@@ -1,8 +1,9 @@
 //! `cargo xtask dist`: archive, .deb and .rpm of the product in `target/dist`, with the same bytes each time.
 //!
-//! `build` makes the programs, `layout` says what is where below the prefix, `licences` collects the texts of what is
-//! linked, and `archive`, `deb` and `rpm` write the packages. `check` installs them in fresh roots of Debian and
-//! Ubuntu, runs jobs there, and removes them. `twice` makes them again elsewhere and compares the bytes.
+//! `build` makes the programs, `order` says which functions come first in them, `layout` says what is where below the
+//! prefix, `licences` collects the texts of what is linked, and `archive`, `deb` and `rpm` write the packages. `check`
+//! installs them in fresh roots of Debian and Ubuntu, runs jobs there, and removes them. `twice` makes them again
+//! elsewhere and compares the bytes.
 
 mod archive;
 mod build;
@@ -13,6 +14,7 @@ mod enter;
 mod layout;
 mod licences;
 mod mpi;
+mod order;
 mod release;
 mod rpm;
 mod stage;
@@ -33,8 +35,12 @@ use crate::workspace::target;
 pub(crate) use build::Processor;
 use release::Release;
 
-/// `cargo xtask dist [--processor P] [--no-build] [--check [--in SUITE]] [--twice]`
+/// `cargo xtask dist [--processor P] [--no-build] [--check [--in SUITE]] [--twice]`, or `--order`
 pub(crate) fn main(mut args: Args) -> Result<()> {
+    if args.flag("--order") {
+        args.finish()?;
+        return order::write();
+    }
     let processor: Processor = args.parsed("--processor")?.unwrap_or(Processor::X86_64);
     let (no_build, is_check, is_twice) = (args.flag("--no-build"), args.flag("--check"), args.flag("--twice"));
     let only = args.value("--in")?;
@@ -64,10 +70,8 @@ pub(crate) fn programs_dir() -> PathBuf {
 
 /// Builds the programs of the packages for this machine, and lays them out.
 pub(crate) fn lay_out_programs() -> Result<()> {
-    let native = Processor::ALL.into_iter().find(|processor| processor.is_native());
-    let processor = native.with_context(|| format!("there are no packages for {ARCH}"))?;
     setup::ensure_installed_for_dist()?;
-    let programs = build::programs(&Release::of_checkout(processor)?)?;
+    let programs = build::programs(&Release::of_checkout(native()?)?)?;
     let place = programs_dir();
     fs::create_dir_all(&place)?;
     for (name, built) in [("ferrite", &programs.ferrite), ("ferrite-pmixd", &programs.pmixd)] {
@@ -76,6 +80,17 @@ pub(crate) fn lay_out_programs() -> Result<()> {
         fs::copy(built, &copy).with_context(|| format!("cannot copy {}", built.display()))?;
         fs::rename(copy, place.join(name))?;
     }
+    link_commands(&place)
+}
+
+/// The kind of this machine's processor.
+fn native() -> Result<Processor> {
+    let native = Processor::ALL.into_iter().find(|processor| processor.is_native());
+    native.with_context(|| format!("there are no packages for {ARCH}"))
+}
+
+/// Gives the program of all commands their names.
+fn link_commands(place: &Path) -> Result<()> {
     for name in layout::COMMANDS {
         let link = place.join(name);
         if !link.exists() {
