@@ -55,12 +55,13 @@ fn own_affinity() -> io::Result<CpuSet> {
 fn read(system: &Path, allowed: CpuSet) -> Topology {
     let online = list(&system.join("cpu/online")).unwrap_or_else(|| allowed.clone());
     let machine = Machine { cpus: system.join("cpu"), nodes: system.join("node"), online };
+    let indexes = machine.cache_indexes();
     let mut found: Vec<(ObjectKind, Objects)> = vec![
         (ObjectKind::Package, machine.packages()),
         (ObjectKind::Numa, machine.numa_domains()),
-        (ObjectKind::L3Cache, machine.caches(3)),
-        (ObjectKind::L2Cache, machine.caches(2)),
-        (ObjectKind::L1Cache, machine.caches(1)),
+        (ObjectKind::L3Cache, machine.caches(3, &indexes)),
+        (ObjectKind::L2Cache, machine.caches(2, &indexes)),
+        (ObjectKind::L1Cache, machine.caches(1, &indexes)),
         (ObjectKind::Core, machine.cores()),
         (ObjectKind::HwThread, machine.hardware_threads()),
     ];
@@ -71,6 +72,9 @@ fn read(system: &Path, allowed: CpuSet) -> Topology {
 }
 
 type Objects = Vec<TopologyObject>;
+
+/// More caches than a processor has.
+const INDEXES: u32 = 8;
 
 struct Machine {
     cpus: PathBuf,
@@ -109,22 +113,36 @@ impl Machine {
         self.or_whole(domains)
     }
 
-    /// Returns the data caches of a level. If the processors of a machine number their caches differently, each one is
-    /// checked.
-    fn caches(&self, level: u32) -> Objects {
+    /// Returns the index of each level's data cache, as the first processor numbers them.
+    fn cache_indexes(&self) -> BTreeMap<u32, u32> {
         let mut indexes = BTreeMap::new();
+        let Some(first) = self.online.iter().next() else { return indexes };
+        let dir = self.cpus.join(format!("cpu{first}/cache"));
+        for index in 0..INDEXES {
+            let Some(level) = level_of(&dir, index) else { break };
+            if !indexes.contains_key(&level) && holds_data(&dir, index) {
+                indexes.insert(level, index);
+            }
+        }
+        indexes
+    }
+
+    /// Returns the data caches of a level. Each processor is asked for the level only: if it numbers its caches
+    /// differently, they are searched.
+    fn caches(&self, level: u32, indexes: &BTreeMap<u32, u32>) -> Objects {
         let mut found: Objects = Vec::new();
         let mut covered = CpuSet::new();
+        let first = self.online.iter().next();
         for cpu in self.online.iter() {
             if covered.contains(cpu) {
                 continue;
             }
             let dir = self.cpus.join(format!("cpu{cpu}/cache"));
-            let guess = indexes.get(&level).copied();
-            let Some(index) = guess.filter(|i| is_cache(&dir, *i, level)).or_else(|| find_cache(&dir, level)) else {
+            let known = indexes.get(&level).copied();
+            let is_so = |index: &u32| first == Some(cpu) || level_of(&dir, *index) == Some(level);
+            let Some(index) = known.filter(is_so).or_else(|| find_cache(&dir, level)) else {
                 continue;
             };
-            indexes.insert(level, index);
             let dir = dir.join(format!("index{index}"));
             let Some(cpus) = list(&dir.join("shared_cpu_list")) else {
                 continue;
@@ -196,13 +214,15 @@ fn object(os_index: u32, cpus: CpuSet) -> TopologyObject {
 }
 
 fn find_cache(dir: &Path, level: u32) -> Option<u32> {
-    (0..8).find(|index| is_cache(dir, *index, level))
+    (0..INDEXES).find(|index| level_of(dir, *index) == Some(level) && holds_data(dir, *index))
 }
 
-fn is_cache(dir: &Path, index: u32, level: u32) -> bool {
-    let dir = dir.join(format!("index{index}"));
-    number(&dir.join("level")) == Some(level)
-        && attribute::read(&dir.join("type")).is_some_and(|kind| kind != "Instruction")
+fn level_of(dir: &Path, index: u32) -> Option<u32> {
+    number(&dir.join(format!("index{index}/level")))
+}
+
+fn holds_data(dir: &Path, index: u32) -> bool {
+    attribute::read(&dir.join(format!("index{index}/type"))).is_some_and(|kind| kind != "Instruction")
 }
 
 fn number(file: &Path) -> Option<u32> {
@@ -309,6 +329,22 @@ mod tests {
         assert_eq!(sizes(ObjectKind::Numa), [1024, 0]);
         assert_eq!(sizes(ObjectKind::L3Cache), [256, 256]);
         assert_eq!(sizes(ObjectKind::L1Cache), [64; 4]);
+    }
+
+    #[test]
+    fn processors_that_number_their_caches_differently_are_searched() {
+        let dir = tempfile::tempdir().unwrap();
+        alternating(dir.path());
+        // The caches of processor 2 begin with the one for instructions, and that of the second level comes first.
+        for (index, level, kind) in [(0, 2, "Unified"), (1, 1, "Instruction"), (2, 1, "Data")] {
+            let cache = format!("cpu/cpu2/cache/index{index}");
+            write(dir.path(), &format!("{cache}/level"), &level.to_string());
+            write(dir.path(), &format!("{cache}/type"), kind);
+            write(dir.path(), &format!("{cache}/id"), &(70 + index).to_string());
+        }
+        let topology = read(dir.path(), (0..8).collect());
+        let of_two = |kind| topology.of_kind(kind).iter().find(|o| o.cpus.contains(2)).map(|o| o.os_index);
+        assert_eq!((of_two(ObjectKind::L2Cache), of_two(ObjectKind::L1Cache)), (Some(70), Some(72)));
     }
 
     #[test]

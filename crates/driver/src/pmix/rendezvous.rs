@@ -1,6 +1,7 @@
 //! The files by which PMIx tools find a server: its name, address, release, process, user and time. The library would
 //! write them itself, but it starts only with the first caller.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -79,9 +80,13 @@ impl Place<'_> {
     /// Writes the files into the session directory: tools search below the temporary directory. They have to be there
     /// before the first process of a job runs, whose first act may be a tool that looks for its launcher.
     pub(super) fn publish(&self, dir: &Path) -> io::Result<()> {
-        let nspace = &self.name.nspace;
-        for name in ["tool".to_owned(), format!("tool.{}", self.pid), format!("tool.{nspace}")] {
-            self.write(&dir.join(format!("pmix.{}.{name}", self.hostname)))?;
+        let (nspace, pid) = (&self.name.nspace, self.pid);
+        let path = |name: &str| dir.join(format!("pmix.{}.{name}", self.hostname));
+        let first = path("tool");
+        self.write(&first)?;
+        // A second name of a file costs less than a second file; some file systems have no such names.
+        for other in [path(&format!("tool.{pid}")), path(&format!("tool.{nspace}"))] {
+            fs::hard_link(&first, &other).or_else(|_| self.write(&other))?;
         }
         Ok(())
     }
@@ -105,5 +110,24 @@ impl Place<'_> {
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         let text = format!("{nspace}.{rank};{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.endpoint, self.pid);
         files::replace(path, &text).map_err(explain("the rendezvous file", path, OTHER_DIRECTORY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_say_the_same_and_replace_older_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("pmix.n0.tool.7"), "older").unwrap();
+        let name = Proc { nspace: "prte-7@0".to_owned(), rank: 0 };
+        let place = Place { name: &name, hostname: "n0", endpoint: "tcp4://127.0.0.1:9", pid: 7 };
+        place.publish(dir.path()).unwrap();
+        for file in ["tool", "tool.7", "tool.prte-7@0"] {
+            let text = fs::read_to_string(dir.path().join(format!("pmix.n0.{file}"))).unwrap();
+            assert!(text.starts_with("prte-7@0.0;tcp4://127.0.0.1:9\n"), "{file}: {text}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "nothing else is left");
     }
 }
