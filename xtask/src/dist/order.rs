@@ -16,6 +16,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 
 use super::build::Symbols;
 use super::release::Release;
@@ -50,8 +52,9 @@ const CLIENTS: [&[&str]; 4] = [
     &["pdvm", "jobs"],
 ];
 
-/// The parameters of a DVM with daemons on three emulated nodes.
-const NODES: [&str; 5] = ["--daemonize", "--host", "n0:4,n1:4,n2:4", "--prtemca", "plm"];
+/// A DVM with daemons on three emulated nodes; the command that starts a daemon follows.
+const NODES: [&str; 9] =
+    ["prte", "--daemonize", "--host", "n0:4,n1:4,n2:4", "--prtemca", "plm", "local", "--prtemca", "prte_launch_agent"];
 
 /// A job on them.
 const JOB: [&str; 6] = ["prun", "-n", "3", "--map-by", "node", "/usr/bin/true"];
@@ -67,6 +70,7 @@ pub(super) fn write() -> Result<()> {
     setup::ensure_installed(Need::Counts)?;
     let program = build::ferrite(&Release::of_checkout(native()?)?, Symbols::Kept)?;
     announce("the functions that commands call");
+    set_child_subreaper(Some(getpid()))?;
     let place = tempfile::tempdir()?;
     let bed = Bed { bin: place.path().join("bin"), traces: place.path().join("traces"), tmp: place.path().join("tmp") };
     bed.prepare(&program)?;
@@ -124,10 +128,10 @@ impl Bed {
         clients.and(self.traced(&["pterm"]))?;
         // valgrind does not know the call by which a head waits for its launchers; the daemons are traced alone.
         let agent = format!("{} {}", self.callgrind().join(" "), self.bin.join("prted").display());
-        let nodes = [&["prte"], &NODES[..], &["local", "--prtemca", "prte_launch_agent", &agent]].concat();
-        self.untraced(&nodes)?;
+        self.untraced(&[&NODES[..], &[&agent]].concat())?;
         let jobs = self.untraced(&JOB).and_then(|()| self.untraced(&JOB));
-        jobs.and(self.untraced(&["pterm"]))
+        jobs.and(self.untraced(&["pterm"]))?;
+        wait_for_orphans()
     }
 
     fn batch(&self) -> Result<()> {
@@ -174,6 +178,17 @@ impl Bed {
     }
 }
 
+/// Waits for the daemons, which have lost their parents: callgrind writes a trace when its process ends.
+fn wait_for_orphans() -> Result<()> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Err(Errno::CHILD) => return Ok(()),
+            Err(Errno::INTR) | Ok(_) => {}
+            Err(error) => return Err(error).context("waiting for the daemons"),
+        }
+    }
+}
+
 /// Reads the functions in a file of callgrind, which names each once, `fn=(12) main`: where it is, or is called.
 fn functions(trace: &str) -> BTreeSet<String> {
     let named = trace.lines().filter_map(|line| {
@@ -198,18 +213,14 @@ fn patterns(traces: &[BTreeSet<String>]) -> Vec<String> {
     patterns.into_iter().map(|(pattern, _)| pattern).collect()
 }
 
-/// Leaves open what changes in a symbol: `17h0123456789abcdefE` at the end of an old one, the hash of a crate,
-/// `Cs2Nb3gJ4iU0I_5alloc`, in a new one, and the number that LLVM adds.
+/// Leaves open what changes in a symbol: `17h0123456789abcdefE` at the end of an old one; in a new one the hash of a
+/// crate, `Cs2Nb3gJ4iU0I_5alloc`, and what LLVM adds behind a dot.
 fn pattern(symbol: &str) -> String {
-    let symbol = match symbol.split_once(".llvm.") {
-        Some((before, _)) => format!("{before}*"),
-        None => symbol.to_owned(),
-    };
     if let Some((path, _)) = symbol.rsplit_once("17h").filter(|_| symbol.starts_with("_ZN")) {
         return format!("{path}17h*");
     }
+    let (mut rest, end) = symbol.split_once('.').map_or((symbol, ""), |(name, _)| (name, "*"));
     let mut open = String::new();
-    let mut rest = symbol.as_str();
     while let Some((before, after)) = rest.split_once("Cs") {
         open += before;
         open += "Cs";
@@ -218,7 +229,7 @@ fn pattern(symbol: &str) -> String {
         rest = if is_hash { &after[hash..] } else { after };
         open += if is_hash { "*" } else { "" };
     }
-    open + rest
+    open + rest + end
 }
 
 fn text(patterns: &[String], len: u64) -> String {
@@ -258,6 +269,7 @@ mod tests {
             ("_ZN4core3fmt5write17h0123456789abcdefE.llvm.123", "_ZN4core3fmt5write17h*"),
             ("_RNvCsfLfy6EI15iL_7___rustc14___rust_dealloc", "_RNvCs*_7___rustc14___rust_dealloc"),
             ("_RNvNtCs7BliBxkEZsN_4core3fmt5write", "_RNvNtCs*_4core3fmt5write"),
+            ("_RNvNtCs7BliBxkEZsN_4core3fmt5write.2396", "_RNvNtCs*_4core3fmt5write*"),
             ("_RNvNtC4core4docsCs_1", "_RNvNtC4core4docsCs_1"),
         ];
         for (symbol, expected) in cases {
