@@ -335,7 +335,7 @@ mod tests {
     fn processors_that_number_their_caches_differently_are_searched() {
         let dir = tempfile::tempdir().unwrap();
         alternating(dir.path());
-        // The caches of processor 2 begin with the one for instructions, and that of the second level comes first.
+        // Processor 2 has its cache of the second level first, and the one for instructions before the one for data.
         for (index, level, kind) in [(0, 2, "Unified"), (1, 1, "Instruction"), (2, 1, "Data")] {
             let cache = format!("cpu/cpu2/cache/index{index}");
             write(dir.path(), &format!("{cache}/level"), &level.to_string());

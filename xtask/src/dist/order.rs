@@ -178,7 +178,8 @@ impl Bed {
     }
 }
 
-/// Waits for the daemons, which have lost their parents: callgrind writes a trace when its process ends.
+/// Waits for the daemons, which have lost their parents: callgrind writes a trace when its process ends. They end with
+/// their DVM; whoever has started this command can interrupt it.
 fn wait_for_orphans() -> Result<()> {
     loop {
         match wait(WaitOptions::empty()) {
