@@ -103,7 +103,7 @@ fn stored_len(script: &str) -> Option<u64> {
     script.lines().find_map(|line| line.strip_prefix(LEN))?.parse().ok()
 }
 
-/// Where the traces are made.
+/// The directories of a run with traces.
 struct Bed {
     bin: PathBuf,
     traces: PathBuf,
