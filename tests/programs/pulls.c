@@ -2,8 +2,8 @@
    processes of a job that another has submitted, until the job is over. RANK is a number or `all`, CHANNELS is `out`,
    `err`, `diag` or `both`. It says `begun` on standard error, and `refused STATUS` (code 3), `failed` (code 4) or
    `lost` (code 97). WORD is `kept` (ask for a cache), `strange` (require an unknown attribute), `once` (end the pull
-   after the first piece, and say `ended STATUS`), `gone` (end without a word after the first piece) or `deaf` (read
-   nothing for 15 s after the first piece). */
+   after the first piece, and say `ended STATUS`; libpmix 4.2.2 never sets this status), `gone` (end without a word
+   after the first piece) or `deaf` (read nothing for 15 s after the first piece). */
 
 #include <pmix_tool.h>
 #include <stdint.h>

