@@ -271,8 +271,7 @@ fn report(scenario: &Scenario, context: Context, tally: &mut Tally) -> Option<Be
             context.notes().iter().for_each(|note| println!("               {note}"));
             tally.passed += 1;
             let bed = context.into_bed();
-            // A scenario may have crashed a node.
-            return bed.indices().all(|node| bed.is_node_up(node)).then_some(bed);
+            return bed.is_as_new().then_some(bed);
         }
         Err(error) if error.is::<Skipped>() => {
             println!("skip {time}  {} ({error})", scenario.name);

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -57,6 +58,8 @@ pub(crate) struct Bed {
     /// The head watches the other end; `None` for a bed that stands on its own.
     lifeline: Option<(Child, ChildStdin)>,
     baseline: BTreeMap<usize, BTreeSet<String>>,
+    /// True once a line was cut: for some seconds after its mending, nodes still believe that there is no route.
+    pub(super) was_cut: AtomicBool,
 }
 
 impl Bed {
@@ -82,7 +85,8 @@ impl Bed {
             }
         };
         record.write(&dir)?;
-        let mut bed = Self { dir, record, lifeline: Some(lifeline), baseline: BTreeMap::new() };
+        let mut bed =
+            Self { dir, record, lifeline: Some(lifeline), baseline: BTreeMap::new(), was_cut: AtomicBool::new(false) };
         if kind == Kind::Slurm {
             bed.await_idle(&(0..count).collect::<Vec<_>>())?;
         }
@@ -99,7 +103,9 @@ impl Bed {
     pub(crate) fn find(name: &str) -> Result<Self> {
         let dir = state::directory(name)?;
         match Record::read(&dir) {
-            Ok(record) if record.head.is_alive() => Ok(Self { dir, record, lifeline: None, baseline: BTreeMap::new() }),
+            Ok(record) if record.head.is_alive() => {
+                Ok(Self { dir, record, lifeline: None, baseline: BTreeMap::new(), was_cut: AtomicBool::new(false) })
+            }
             _ => bail!("no bed '{name}' is up: `cargo xtask testbed up 4`"),
         }
     }
@@ -219,6 +225,11 @@ impl Bed {
 
     pub(crate) fn is_standing(&self) -> bool {
         self.record.head.is_alive()
+    }
+
+    /// False when a node is down or a line was cut since the bed came up: then the next user might find the traces.
+    pub(crate) fn is_as_new(&self) -> bool {
+        !self.was_cut.load(Ordering::Relaxed) && self.indices().all(|node| self.is_node_up(node))
     }
 
     pub(crate) fn is_node_up(&self, index: usize) -> bool {

@@ -1,6 +1,7 @@
 //! Faults in the nodes' network: lines are cut, made slow, connections reset.
 
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
 
@@ -22,6 +23,7 @@ impl Bed {
     }
 
     fn switch(&self, namespace: Identity, device: &str, up: bool) -> Result<()> {
+        self.was_cut.store(true, Ordering::Relaxed);
         let ip = workspace::which("ip").context("ip is missing")?;
         let mut command = enter(namespace, &["--net"])?;
         command.arg("--").arg(ip).args(["link", "set", device, if up { "up" } else { "down" }]);
