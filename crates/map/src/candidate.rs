@@ -1,5 +1,7 @@
 //! A node on which processes of a job may be placed: its slots, and how many of them are left.
 
+use std::collections::BTreeMap;
+
 use ferrite_types::resources::Amounts;
 use ferrite_types::{BindTo, CpuKind, DeviceRequest, NodeRecord, ObjectKind};
 
@@ -76,4 +78,52 @@ impl<'a> Candidate<'a> {
 pub(crate) fn slots_for(record: &NodeRecord, cpus: CpuKind) -> u32 {
     let counted = cpus == CpuKind::HwThread && !record.slots_given;
     if counted { record.slots.max(usable(&record.topology, ObjectKind::HwThread).count() as u32) } else { record.slots }
+}
+
+/// The numbers of the candidates, by the positions of their nodes.
+pub(crate) enum Numbers {
+    /// So a job on one of many nodes does not pay for all of them.
+    Few(BTreeMap<usize, usize>),
+    /// A number for each node, counted from 1; 0 = none.
+    Many(Vec<u32>),
+}
+
+impl Numbers {
+    /// For a job that may use `few` of `all` nodes. Below this share the map is smaller than the list.
+    pub(crate) fn new(few: usize, all: usize) -> Numbers {
+        if few < all / 16 { Numbers::Few(BTreeMap::new()) } else { Numbers::Many(vec![0; all]) }
+    }
+
+    /// Returns the number at a position; a position without one gets the `next`.
+    pub(crate) fn of(&mut self, at: usize, next: usize) -> usize {
+        match self {
+            Numbers::Few(numbers) => *numbers.entry(at).or_insert(next),
+            Numbers::Many(numbers) => {
+                if numbers[at] == 0 {
+                    numbers[at] = next as u32 + 1;
+                }
+                numbers[at] as usize - 1
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_comes_again_keeps_its_number() {
+        for (few, is_few) in [(5, true), (6, true), (7, false), (100, false)] {
+            let mut numbers = Numbers::new(few, 112);
+            assert_eq!(matches!(numbers, Numbers::Few(_)), is_few, "{few}");
+            let mut next = 0;
+            let mut number = |at: usize| {
+                let number = numbers.of(at, next);
+                next = next.max(number + 1);
+                number
+            };
+            assert_eq!([111, 0, 111, 7, 0].map(&mut number), [0, 1, 0, 2, 1]);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use ferrite_types::{
 };
 
 use crate::app::App;
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Numbers};
 use crate::count::{self, Limit, Wanted};
 use crate::error::MapError;
 use crate::listed;
@@ -89,8 +89,7 @@ impl<'a> Job<'a> {
         occupancy: &'a Occupancy,
     ) -> Result<Job<'a>, MapError> {
         let position = positions(nodes);
-        // A job on one of many nodes pays for all of them here: four bytes each, 0 = none yet.
-        let mut candidate_of = vec![0u32; nodes.len()];
+        let mut numbers = Numbers::new(shares.iter().map(Vec::len).sum(), nodes.len());
         let mut candidates: Vec<Candidate<'a>> = Vec::new();
         let mut places = Vec::new();
         for (app, shares) in spec.apps.iter().zip(shares) {
@@ -107,11 +106,11 @@ impl<'a> Job<'a> {
                     }
                     continue;
                 }
-                if candidate_of[at] == 0 {
+                let number = numbers.of(at, candidates.len());
+                if number == candidates.len() {
                     candidates.push(Candidate::new(record));
-                    candidate_of[at] = candidates.len() as u32;
                 }
-                mine.push((candidate_of[at] as usize - 1, share.cap));
+                mine.push((number, share.cap));
             }
             if mine.is_empty() {
                 return Err(no_nodes(app, request.nolocal && !shares.is_empty()));
